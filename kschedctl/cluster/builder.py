@@ -94,6 +94,9 @@ class ClusterBuilder:
         if isinstance(obj, PodGroup) and obj.spec.min_count is not None and obj.spec.min_count < 1:
             problem, path = f"{obj.spec.min_count} is less than 1", "spec.schedulingPolicy.gang.minCount"
             raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint="a gang has 1 pod or more")
+        if isinstance(obj, CompositePodGroup) and (least := obj.spec.min_group_count) is not None and least < 1:
+            problem, path = f"{least} is less than 1", "spec.schedulingPolicy.gang.minGroupCount"
+            raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint="a gang has 1 group or more")
         selector = getattr(getattr(obj, "spec", None), "selector", None)
         if isinstance(selector, LabelSelector):
             try:

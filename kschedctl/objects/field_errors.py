@@ -108,9 +108,9 @@ def unsupported(field: str, value: Any, supported: Iterable[str], *, plain: bool
     )
 
 
-def too_long(field: str, most: int) -> Finding:
-    """Return the finding for a text of more than `most` bytes."""
-    return _finding("FieldValueTooLong", field, "Too long", f"may not be more than {most} bytes")
+def too_long(field: str, most: int, unit: str = "bytes") -> Finding:
+    """Return the finding for a text of more than `most` bytes or characters."""
+    return _finding("FieldValueTooLong", field, "Too long", f"may not be more than {most} {unit}")
 
 
 def too_many(field: str, number: int, most: int) -> Finding:

@@ -320,6 +320,13 @@ WRONG_AMOUNTS: list[tuple[type[ApiObject], str, str, dict[str, Any]]] = [
             )
             for gang in ({"minCount": 0}, {"minCount": -1}, {})
         ),
+        pytest.param(
+            make_object(CompositePodGroup, "g", spec={"schedulingPolicy": {"gang": {"minGroupCount": 0}}}),
+            "x.yaml (CompositePodGroup default/g)",
+            "spec.schedulingPolicy.gang.minGroupCount",
+            "0 is less than 1",
+            id="gang of groups",
+        ),
         *(
             pytest.param(
                 make_object(kind, "o", namespace="a/b"),

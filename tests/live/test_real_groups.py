@@ -64,7 +64,7 @@ def made(kind: str, name: str, version: str = "", **spec: Any) -> dict[str, Any]
 
 @pytest.fixture(scope="module")
 def grouped(plane: ControlPlane) -> ControlPlane:
-    """Return a cluster with a gang of one pod, its Workload, and in 1.37 a group of groups."""
+    """Return a cluster with a gang of one pod, its Workload, and since 1.37 a group of groups."""
     template = {"name": "workers", "schedulingPolicy": GANG}
     constraints = {"topology": [{"key": "topology.kubernetes.io/zone"}]}
     objects = [
@@ -72,8 +72,18 @@ def grouped(plane: ControlPlane) -> ControlPlane:
         made("PodGroup", "llama-workers", schedulingPolicy=GANG, schedulingConstraints=constraints),
     ]
     if assets_release() != "1.36":
+        # Of v1beta1 since 1.38; both versions are served.
         ref = {"workloadName": "llama", "templateName": "workers"}
-        objects.append(made("CompositePodGroup", "all", "v1alpha3", schedulingPolicy={"basic": {}}, workloadRef=ref))
+        objects.append(
+            made(
+                "CompositePodGroup",
+                "all",
+                "v1alpha3" if assets_release() == "1.37" else "v1beta1",
+                schedulingPolicy={"gang": {"minGroupCount": 1}},
+                schedulingConstraints=constraints,
+                workloadRef=ref,
+            )
+        )
     member = pod("llama-0")
     member["metadata"]["namespace"] = "shop"
     member["spec"]["schedulingGroup"] = {"podGroupName": "llama-workers"}
@@ -95,6 +105,11 @@ def test_groups_are_read_and_captured(grouped: ControlPlane, tmp_path: Path) -> 
             1,
             assets_release() != "1.36",
         ]
+        composite = cluster.get(CompositePodGroup, "all", "shop")
+        if composite is not None:
+            assert (composite.spec.min_group_count, composite.spec.priority) == (1, 7)
+            assert composite.spec.topology_keys == group.spec.topology_keys
+            assert (composite.spec.workload_name, composite.spec.disrupts_all) == ("llama", False)
         assert [record.spec.pod_group_name for record in cluster.pods.records] == ["llama-workers"]
 
 
@@ -119,15 +134,24 @@ def test_groups_are_watched(grouped: ControlPlane) -> None:
         watched.feed.stop()
 
 
+@pytest.mark.parametrize("kind", [PodGroup, CompositePodGroup])
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_groups_are_admitted_alike(plane: ControlPlane, spec: dict[str, Any]) -> None:
+def test_groups_are_admitted_alike(
+    plane: ControlPlane, spec: dict[str, Any], kind: type[PodGroup | CompositePodGroup]
+) -> None:
     if "preemptionPolicy" in spec and assets_release() == "1.36":
         del (spec := {**spec})["preemptionPolicy"]
     cluster = load_live(LiveContext(kubeconfig=str(plane.kubeconfig))).cluster
     obj = made("PodGroup", "try", schedulingPolicy=GANG, **spec)
+    if kind is CompositePodGroup:
+        if assets_release() == "1.36":
+            pytest.skip("1.36 has no groups of groups")
+        ref = {"workloadName": "llama", "templateName": "workers"}
+        policy: dict[str, Any] = {"basic": {}}
+        obj = made("CompositePodGroup", "try", "v1alpha3", schedulingPolicy=policy, workloadRef=ref, **spec)
     release = release_with(assets_release())
     try:
-        ours = admit_pod_group(msgspec.convert(obj, PodGroup), cluster, release=release)
+        ours = admit_pod_group(msgspec.convert(obj, kind), cluster, release=release)
     except ManifestError as error:
         [finding] = error.findings
         with pytest.raises(AssertionError) as refused:
@@ -135,7 +159,7 @@ def test_groups_are_admitted_alike(plane: ControlPlane, spec: dict[str, Any]) ->
         assert finding.problem in str(refused.value)
         return
     stored = msgspec.json.decode(
-        plane.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", given=obj), type=PodGroup
+        plane.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", given=obj), type=kind
     )
     for name in ("priority", "priority_class_name", "preemption_policy"):
         assert getattr(ours.spec, name) == getattr(stored.spec, name), name

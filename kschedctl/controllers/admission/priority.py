@@ -1,6 +1,6 @@
 """The Priority admission plugin: a pod gets its priority and preemption policy from its PriorityClass."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -8,7 +8,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup, Workload
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.objects.policies import SYSTEM_CLASSES, PriorityClass
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.validation.pod_group import GIVEN_GROUP_POLICY, GIVEN_GROUP_PRIORITY, priority_words
@@ -103,13 +103,15 @@ def _where_priority_comes_from(chosen: PriorityClass | None) -> str:
     return "the value without a PriorityClass is" if chosen is None else f"PriorityClass {chosen.name} sets"
 
 
-# Admission of new PodGroups: the priority of their PriorityClass (Priority), and their Workload.
+# Admission of new PodGroups and CompositePodGroups: the priority of their PriorityClass (Priority), and their Workload.
 #
 # Kubernetes 1.36 also refuses a group whose Workload or template does not exist (PodGroupWorkloadExists).
 
+_Group = TypeVar("_Group", bound=PodGroup | CompositePodGroup)
 
-def admit_pod_group(group: PodGroup, cluster: Cluster, *, release: Release, where: Where = "") -> PodGroup:
-    """Return a new PodGroup as an API server stores it.
+
+def admit_pod_group(group: _Group, cluster: Cluster, *, release: Release, where: Where = "") -> _Group:
+    """Return a new PodGroup or CompositePodGroup as an API server stores it.
 
     Args:
         cluster: The cluster with its PriorityClasses and Workloads.
@@ -118,15 +120,16 @@ def admit_pod_group(group: PodGroup, cluster: Cluster, *, release: Release, wher
 
     Raises ManifestError if an API server would reject the group.
     """
-    noun, gate = priority_words(PodGroup.__name__, release.validation)
+    noun, gate = priority_words(type(group).__name__, release.validation)
     if gate and release.api_server_has(gate):
         group = _with_priority(group, cluster, noun, release, where)
-    if release.validation.pod_group_needs_workload and release.api_server_has("GenericWorkload"):
+    needs_workload = release.validation.pod_group_needs_workload and release.api_server_has("GenericWorkload")
+    if isinstance(group, PodGroup) and needs_workload:
         _require_template(group, cluster, where)
     return group
 
 
-def _with_priority(group: PodGroup, cluster: Cluster, noun: str, release: Release, where: Where) -> PodGroup:
+def _with_priority(group: _Group, cluster: Cluster, noun: str, release: Release, where: Where) -> _Group:
     spec = group.spec
     name = spec.priority_class_name
     chosen = resolve_class(name, cluster, where=where, is_resolved=spec.priority is not None)
@@ -137,7 +140,8 @@ def _with_priority(group: PodGroup, cluster: Cluster, noun: str, release: Releas
         problem = GIVEN_GROUP_PRIORITY.format(noun, spec.priority, value)
         raise ManifestError(problem, where=where, path="spec.priority", hint="leave priority out")
     if release.api_server_has("PodGroupPreemptionPolicy"):
-        given = spec.preemption_policy or PREEMPT
+        default = PREEMPT if release.validation.preemption_policy_of_groups_has_default else policy
+        given = spec.preemption_policy or default
         if given != policy:
             problem = GIVEN_GROUP_POLICY.format(given, noun, policy)
             hint = f"write preemptionPolicy: {policy}"

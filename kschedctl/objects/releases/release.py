@@ -329,6 +329,8 @@ class Release:
 
         The scheduler's setting counts if the gate is modelled, else the release's default.
         """
+        if gate in self.validation.permanent_gates:
+            return True
         known = self.features.get(gate)
         return gate_defaults(self.version).get(gate, False) if known is None else known
 

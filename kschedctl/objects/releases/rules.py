@@ -381,13 +381,13 @@ class ValidationRules:
     driver_name_checked_when_empty: bool = True
     #: True if the image of an image volume is required in templates too.
     templates_need_image_reference: bool = False
-    #: True if a Pod's termination grace period must not be negative.
-    grace_period_not_negative: bool = False
     #: True if the message about an invalid action of a restart rule lists all actions that the gates allow; else
     #: only Restart.
     restart_actions_listed: bool = False
-    #: True if the lower limits of the replicas of a HorizontalPodAutoscaler are checked after its other fields.
-    autoscaler_bounds_are_last: bool = False
+    #: True if the lower limits of the replicas of a HorizontalPodAutoscaler are checked after its other fields, and
+    #: so are the name, ``replicas`` and ``minReadySeconds`` of a ReplicationController, and whether a CronJob has a
+    #: schedule and a StorageClass a provisioner.
+    bounds_are_last: bool = False
     #: True if messages about ``shareProcessNamespace`` name it as a field of the pod's spec, and Windows pods are
     #: refused for it and for ``hostPID``, ``hostIPC`` and ``hostUsers`` after the security context; else as a part
     #: of the security context.
@@ -396,8 +396,34 @@ class ValidationRules:
     pod_group_versions: frozenset[str] = frozenset()
     #: The feature gate with which PodGroups get the priority of their PriorityClass; empty without PodGroups.
     pod_group_priority_gate: str = ""
+    #: The versions of scheduling.k8s.io that have CompositePodGroups.
+    composite_pod_group_versions: frozenset[str] = frozenset()
     #: True if the Workload and the template that a new PodGroup names must exist.
     pod_group_needs_workload: bool = False
+    #: True if a new group without a preemption policy gets PreemptLowerPriority before admission; else it gets that of
+    #: its PriorityClass.
+    preemption_policy_of_groups_has_default: bool = True
+    #: True if the priority of a group has a maximum in addition to being that of its PriorityClass.
+    priority_of_groups_has_maximum: bool = True
+    #: True if the disruption mode ``all`` requires the policy ``gang``, and the templates below a composite one its
+    #: policy ``gang`` and its mode ``all``.
+    disruption_of_all_needs_gang: bool = False
+    #: True if all templates of a Workload must have the same preemption policy too, and one message is about all that
+    #: they must share.
+    templates_share_preemption_policy: bool = False
+    #: True if both annotations that name a template of a Workload for a Job must be set, or neither of them.
+    delegation_annotations_are_a_pair: bool = False
+    #: True if amounts that do not fit into 64 bits are checked as they are, and a negative capacity is shown as
+    #: written; else such amounts count as zero, and the capacity is shown as a number of bytes.
+    large_amounts_are_exact: bool = False
+    #: True if the keys of tolerations, the references of HorizontalPodAutoscalers, the selector of StatefulSets and
+    #: ``backoffLimitPerIndex`` are checked by rules that are declared at the fields, whose findings come last.
+    more_is_declared: bool = False
+    #: True if seccomp profiles have the field ``oci``, which is for the type OCI.
+    seccomp_profiles_of_registries: bool = False
+    #: Feature gates that this release does not know any more because they are on for good, although no earlier release
+    #: had locked them.
+    permanent_gates: frozenset[str] = frozenset()
 
 
 VALIDATION_1_34: Final = ValidationRules()
@@ -417,11 +443,23 @@ VALIDATION_1_36: Final = replace(
 VALIDATION_1_37: Final = replace(
     VALIDATION_1_36,
     templates_need_image_reference=True,
-    grace_period_not_negative=True,
-    autoscaler_bounds_are_last=True,
+    bounds_are_last=True,
     host_namespaces_are_of_spec=True,
     pod_group_versions=frozenset({"v1alpha3", "v1beta1"}),
     pod_group_priority_gate=POD_GROUPS_1_37.preemption_gate,
+    composite_pod_group_versions=frozenset({"v1alpha3"}),
     pod_group_needs_workload=False,
 )
-VALIDATION_1_38: Final = VALIDATION_1_37
+VALIDATION_1_38: Final = replace(
+    VALIDATION_1_37,
+    composite_pod_group_versions=frozenset({"v1alpha3", "v1beta1"}),
+    preemption_policy_of_groups_has_default=False,
+    priority_of_groups_has_maximum=False,
+    disruption_of_all_needs_gang=True,
+    templates_share_preemption_policy=True,
+    delegation_annotations_are_a_pair=True,
+    large_amounts_are_exact=True,
+    more_is_declared=True,
+    seccomp_profiles_of_registries=True,
+    permanent_gates=frozenset({GROUP_PREEMPTION_POLICY}),
+)

@@ -21,7 +21,7 @@ def horizontal_pod_autoscaler(tree: Part, context: ValidationContext) -> None:
     spec = tree["spec"]
     to_zero = context.on("HPAScaleToZero")
     object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
-    bounds_last = context.rules.autoscaler_bounds_are_last
+    bounds_last = context.rules.bounds_are_last
     if not bounds_last:
         _check_bounds(spec, to_zero, "must be set and greater than 0")
     lowest, highest = spec.get("minReplicas", 1), spec.at("maxReplicas", 0)
@@ -29,7 +29,8 @@ def horizontal_pod_autoscaler(tree: Part, context: ValidationContext) -> None:
         highest.invalid("must be greater than or equal to `minReplicas`")
     target = spec["scaleTargetRef"]
     # ReplicationController is the only kind without an API group that can be scaled.
-    _check_reference(target, core=target.get("kind") == "ReplicationController")
+    needed_last = context.rules.more_is_declared
+    _check_reference(target, core=target.get("kind") == "ReplicationController", needed_last=needed_last)
     for metric in spec["metrics"]:
         _check_metric(metric)
     if lowest == 0 and not {metric.get("type") for metric in spec["metrics"]} & {"Object", "External"}:
@@ -37,6 +38,9 @@ def horizontal_pod_autoscaler(tree: Part, context: ValidationContext) -> None:
         spec["metrics"].forbidden(problem)
     for rules in (spec["behavior"]["scaleUp"], spec["behavior"]["scaleDown"]):
         _check_scaling(rules)
+    if needed_last:
+        for name in _NEEDED:
+            target[name].require()
     if bounds_last:
         _check_bounds(spec, to_zero, "")
 
@@ -59,9 +63,14 @@ def _check_bounds(spec: Part, to_zero: bool, missing: str) -> None:
         highest.invalid("must be greater than or equal to 1")
 
 
-def _check_reference(reference: Part, *, core: bool) -> None:
-    for name in (reference.at("kind", ""), reference.at("name", "")):
-        name.require()
+#: The fields that a reference must have.
+_NEEDED: Final = ("kind", "name")
+
+
+def _check_reference(reference: Part, *, core: bool, needed_last: bool = False) -> None:
+    for name in (reference.at(name, "") for name in _NEEDED):
+        if not needed_last:
+            name.require()
         name.check(path_segment_problems)
     version = reference.at("apiVersion", "")
     if version.value.count("/") > 1:

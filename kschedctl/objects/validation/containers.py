@@ -292,7 +292,7 @@ def _check_container(container: Part, pod: ContainerValidation) -> None:
     _check_devices(container, pod.volumes)
     container["imagePullPolicy"].nonempty.one_of(*PULL_POLICIES)
     if "resources" in container:
-        container_resources(container["resources"], pod.claims)
+        container_resources(container["resources"], pod.claims, context.rules)
     policies = container["resizePolicy"]
     names: set[str] = set()
     for policy in policies:

@@ -142,6 +142,8 @@ _LONGEST_CRON_JOB: Final = 52
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 #: A stand-in for the uid of the new Job.
 _UID: Final = "00000000-0000-0000-0000-000000000000"
+#: The annotations that name the template of a Workload, from which the PodGroup of a Job is made.
+_DELEGATION: Final = ("scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name")
 _UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
@@ -167,6 +169,7 @@ def job(tree: Part, context: ValidationContext) -> None:
     label_selector(selector)
     if selects(selector.value, own.value or {}) is False:
         own.invalid("`selector` does not match template `labels`", sorted_labels(own.value))
+    _check_delegation(tree["metadata"]["annotations"], context)
     host = f"{name}-{spec.get('completions', 0) - 1}"
     if spec.get("completionMode") == _INDEXED and spec.get("completions", 0) > 0 and label_problems(host):
         problem = f"will not able to create pod with invalid DNS label: {host}"
@@ -192,7 +195,8 @@ def cron_job(tree: Part, context: ValidationContext) -> None:
     """Check a CronJob."""
     spec, name = tree["spec"], tree["metadata"]["name"]
     object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
-    spec["schedule"].require()
+    if not context.rules.bounds_are_last:
+        spec["schedule"].require()
     if spec["schedule"]:
         _check_schedule(spec["schedule"])
     spec["startingDeadlineSeconds"].not_negative()
@@ -200,6 +204,7 @@ def cron_job(tree: Part, context: ValidationContext) -> None:
     spec["concurrencyPolicy"].nonempty.one_of("Allow", "Forbid", "Replace")
     inner = spec["jobTemplate"]["spec"]
     job_spec(inner, context, of_cron_job=True)
+    _check_delegation(spec["jobTemplate"]["metadata"]["annotations"], context)
     if "selector" in inner:
         inner["selector"].invalid("`selector` will be auto-generated", selector_in_message(inner["selector"].value))
     if inner["manualSelector"]:
@@ -219,7 +224,7 @@ def job_spec(spec: Part, context: ValidationContext, *, of_cron_job: bool = Fals
     for name in _NUMBERS:
         spec[name].not_negative()
     per_index, most_failed = spec["backoffLimitPerIndex"], spec["maxFailedIndexes"]
-    if most_failed.given and not per_index.given:
+    if most_failed.given and not per_index.given and not context.rules.more_is_declared:
         per_index.required("when maxFailedIndexes is specified")
     if "managedBy" in spec and context.on("JobManagedBy"):
         _check_manager(spec["managedBy"])
@@ -245,6 +250,15 @@ def job_spec(spec: Part, context: ValidationContext, *, of_cron_job: bool = Fals
         policy.unsupported(("OnFailure", "Never"))
     elif "podFailurePolicy" in spec and policy.value != "Never":
         policy.typed.invalid('only "Never" is supported when podFailurePolicy is specified')
+
+
+def _check_delegation(annotations: Part, context: ValidationContext) -> None:
+    """Check that the annotations that name a template of a Workload are both set, or none of them."""
+    if not context.rules.delegation_annotations_are_a_pair or not any(key in annotations for key in _DELEGATION):
+        return
+    for key in _DELEGATION:
+        value = annotations.child(f"[{key}]", annotations.get(key))
+        value.require(f"must be set to a non-empty value when {' or '.join(_DELEGATION)} is set")
 
 
 def _check_manager(name: Part) -> None:

@@ -9,6 +9,13 @@ from kschedctl.objects.validation.values import Tree, labels
 
 #: A function that returns the problems of a name.
 NameRule = Callable[[str], Iterable[str]]
+
+
+def no_problems(name: str) -> tuple[str, ...]:
+    """Return no problems: the rule of a name that is checked elsewhere."""
+    return ()
+
+
 _MOST_ANNOTATION_BYTES: Final = 256 * 1024
 _LONGEST_PREFIX: Final = 58
 #: A stand-in for the random suffix that is appended to ``generateName``.
@@ -30,7 +37,7 @@ def object_metadata(
         prefix_checked: True if ``generateName`` is validated in addition to the name generated from it.
         known_finalizers: True if a finalizer without a domain must be one of Kubernetes' own.
     """
-    prefix, name = metadata.get("generateName"), metadata["name"].nonempty
+    prefix = metadata.get("generateName")
     if prefix and prefix_checked:
         if name_rule is path_segment_problems:
             # The names "." and ".." are invalid only as whole names, not as prefixes.
@@ -39,10 +46,7 @@ def object_metadata(
             masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
         for problem in name_rule(masked):
             metadata["generateName"].invalid(problem)
-    if prefix and not name:
-        # The random suffix never causes a problem.
-        name = name.with_value(f"{prefix[:_LONGEST_PREFIX]}{_SUFFIX}")
-    name.require("name or generateName is required", name_rule)
+    object_name(metadata).require("name or generateName is required", name_rule)
     if namespaced:
         metadata["namespace"].nonempty.check(label_problems)
     metadata["generation"].not_negative()
@@ -57,6 +61,13 @@ def object_metadata(
     for each in finalizers if known_finalizers else ():
         if "/" not in each.value and each.value not in _STANDARD_FINALIZERS:
             each.invalid("name is neither a standard finalizer name nor is it fully qualified")
+
+
+def object_name(metadata: Part) -> Part:
+    """Return the name of an object, also if it is generated from ``generateName``."""
+    prefix, name = metadata.get("generateName"), metadata["name"].nonempty
+    # The random suffix never causes a problem.
+    return name.with_value(f"{prefix[:_LONGEST_PREFIX]}{_SUFFIX}") if prefix and not name else name
 
 
 def annotations_given(values: Part) -> None:

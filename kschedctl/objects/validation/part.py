@@ -118,9 +118,9 @@ class Part(msgspec.Struct, eq=False):
         value = self.value if shown is _OWN else shown
         self.findings.append(field_errors.unsupported(self.path, value, supported, plain=plain))
 
-    def too_long(self, most: int) -> None:
-        """Find the text longer than `most` bytes."""
-        self.findings.append(field_errors.too_long(self.path, most))
+    def too_long(self, most: int, unit: str = "bytes") -> None:
+        """Find the text longer than `most` bytes or characters."""
+        self.findings.append(field_errors.too_long(self.path, most, unit))
 
     def too_many(self, most: int) -> None:
         """Find more than `most` items."""

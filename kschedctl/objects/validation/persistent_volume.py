@@ -143,7 +143,7 @@ def persistent_volume(tree: Part, context: ValidationContext) -> None:
     object_metadata(metadata, subdomain_problems, namespaced=False)
     spec["accessModes"].require()
     _check_access_modes(spec["accessModes"])
-    _check_capacity(spec["capacity"])
+    _check_capacity(spec["capacity"], context)
     policy = spec["persistentVolumeReclaimPolicy"].nonempty
     policy.one_of("Delete", "Recycle", "Retain")
     required = spec["nodeAffinity"]["required"]
@@ -170,15 +170,16 @@ def persistent_volume(tree: Part, context: ValidationContext) -> None:
         metadata["annotations"][_MOUNT_OPTIONS].forbidden("may not specify mount options for this volume type")
 
 
-def _check_capacity(capacity: Part) -> None:
+def _check_capacity(capacity: Part, context: ValidationContext) -> None:
     capacity.require()
     amounts = {name: amount_of(text) for name, text in capacity.value.items()} if capacity else {}
     if amounts.keys() != {"storage"}:
         shown = {name: str(amounts[name]) for name in sorted(amounts)} if capacity.given else None
         capacity.unsupported(("storage",), shown)
     for name, amount in amounts.items():
-        at = capacity.child(f"[{name}]", value(amount.nanos))
-        if amount.nanos < 0:
+        exact = context.rules.large_amounts_are_exact
+        at = capacity.child(f"[{name}]", str(amount) if exact else value(amount.nanos))
+        if amount.nanos < 0 and (exact or at.value < 0):
             at.invalid("must be a valid resource quantity")
         _check_positive(at, amount)
 

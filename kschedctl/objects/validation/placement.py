@@ -172,11 +172,16 @@ def _check_label_keys(holder: Part, context: ValidationContext) -> None:
             key.invalid("exists in both matchLabelKeys and mismatchLabelKeys")
 
 
-def tolerations(given: Part, context: ValidationContext) -> None:
-    """Check tolerations."""
+def tolerations(given: Part, context: ValidationContext, *, of_annotation: bool = False) -> None:
+    """Check tolerations.
+
+    Args:
+        of_annotation: True for those of an annotation, of which no rules are declared.
+    """
     for toleration in given:
         operator, value, effect = (toleration.at(name, "") for name in ("operator", "value", "effect"))
-        toleration["key"].nonempty.check(qualified_name_problems)
+        if of_annotation or not context.rules.more_is_declared:
+            toleration["key"].nonempty.check(qualified_name_problems)
         if not toleration["key"] and operator.value != EXISTS:
             problem = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             operator.typed.invalid(problem)

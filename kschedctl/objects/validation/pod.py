@@ -33,10 +33,12 @@ from kschedctl.objects.validation.placement import affinity, scheduling_gates, t
 from kschedctl.objects.validation.pod_group import scheduling_group
 from kschedctl.objects.validation.resources import container_resources, pod_resources
 from kschedctl.objects.validation.security import (
+    OCI,
     containers_in_visiting_order,
     host_process,
     operating_system,
     pod_security,
+    privileged_with_registry_profile,
     shared_processes,
 )
 from kschedctl.objects.validation.values import Tree, ValidationContext, in_go, labels, relative_path
@@ -50,12 +52,16 @@ from kschedctl.objects.validation.volumes import pod_volumes
 def default_pod(spec: Tree, context: ValidationContext) -> None:
     """Fill in requests from limits, host ports on the host network, and pod-level requests and limits.
 
+    A negative termination grace period becomes 1 second.
+
     Args:
         spec: The spec of a Pod, which is modified. A pod that was admitted already has its defaults.
     """
     if context.partial:
         return
     on_host = spec.get("hostNetwork", False)
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     for name in ("containers", "initContainers"):
         for container in spec.get(name, ()):
             resources = container.get("resources", {})
@@ -133,7 +139,7 @@ def _check_tolerations(annotation: Part, context: ValidationContext) -> None:
         return
     tree, wrong = decode_object({"spec": {"tolerations": given}}, "v1", "Pod")
     if wrong is None:
-        tolerations(annotation.with_value(tree["spec"].get("tolerations")), context)
+        tolerations(annotation.with_value(tree["spec"].get("tolerations")), context, of_annotation=True)
 
 
 def _check_seccomp(annotation: Part) -> None:
@@ -169,6 +175,8 @@ def _check_agreement(value: str, profile: Part, defaults: tuple[str, ...], what:
         (kind == "Unconfined" and value != _UNCONFINED)
         or (kind == "RuntimeDefault" and value not in defaults)
         or (kind == "Localhost" and not value.startswith(_LOCALHOST))
+        # No annotation names such a profile.
+        or kind == OCI
     )
     if wrong_type:
         profile["type"].forbidden(f"{what} type in annotation and field must match")
@@ -214,8 +222,6 @@ def pod(tree: Part, context: ValidationContext) -> None:
         for source in (source for volume in spec["volumes"] for source in volume["projected"]["sources"]):
             if "serviceAccountToken" in source:
                 source["serviceAccountToken"].forbidden("must not be specified when serviceAccountName is not set")
-    if context.rules.grace_period_not_negative:
-        spec["terminationGracePeriodSeconds"].not_negative()
     for container in (*spec["containers"], *spec["initContainers"]):
         image_alone(container)
     if spec["ephemeralContainers"]:
@@ -236,7 +242,7 @@ def pod_spec(spec: Part, context: ValidationContext, *, annotations: Tree | None
     init_containers(checked)
     ephemeral_containers(checked)
     if "resources" in spec and context.on("PodLevelResources"):
-        pod_resources(spec, claims)
+        pod_resources(spec, claims, context.rules)
     for each in (each for container in spec["containers"] for each in container["ports"] if spec["hostNetwork"]):
         # On the host network, every container port is a host port by default.
         if each["hostPort"] and each.get("hostPort") != each.get("containerPort", 0):
@@ -274,6 +280,7 @@ def _check_placement(spec: Part, context: ValidationContext) -> None:
     labels(spec["nodeSelector"])
     if "securityContext" in spec or spec["shareProcessNamespace"]:
         pod_security(spec["securityContext"], spec, context)
+    privileged_with_registry_profile(spec, context)
     if context.rules.host_namespaces_are_of_spec:
         shared_processes(spec, spec)
     if "affinity" in spec:
@@ -297,7 +304,7 @@ def _check_classes(spec: Part, context: ValidationContext) -> None:
     if "preemptionPolicy" in spec:
         spec["preemptionPolicy"].require_one_of(*PREEMPTION_POLICIES)
     if "overhead" in spec:
-        container_resources(spec.child("overhead", {"limits": spec["overhead"].value}), ())
+        container_resources(spec.child("overhead", {"limits": spec["overhead"].value}), (), context.rules)
     if "os" in spec:
         operating_system(spec, context)
 

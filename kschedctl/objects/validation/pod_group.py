@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from kschedctl.common.findings import Finding
+from kschedctl.objects.field_errors import OMITTED
 from kschedctl.objects.names import label_problems, path_segment_problems, qualified_name_problems, subdomain_problems
 from kschedctl.objects.releases.rules import ValidationRules
 from kschedctl.objects.validation.metadata import object_metadata
@@ -156,6 +157,10 @@ def any_of(*supported: str) -> Check:
     return lambda part: part.one_of(*supported)
 
 
+def anything(part: Part) -> None:
+    """Accept any value."""
+
+
 def short_name(part: Part) -> None:
     """Check a name that must be a DNS label (no dots)."""
     part.check(label_problems, _UNIT)
@@ -226,6 +231,8 @@ _MODE: Final = Field(
 _OLD_MODE: Final = Field("disruptionMode", any_of("Pod", "PodGroup"), gate=_PREEMPTION)
 _CLASS: Final = Field("priorityClassName", long_name, zero="")
 _PRIORITY: Final = Field("priority", at_most(_HIGHEST))
+#: As of 1.38, the priority is only that of the class.
+_UNLIMITED_PRIORITY: Final = Field("priority", anything)
 _PREEMPTION_POLICY: Final = Field("preemptionPolicy", any_of("Never", "PreemptLowerPriority"), gate=_POLICY)
 _NAME: Final = Field("name", short_name, zero="", required=True)
 _PARENT: Final = Field("parentCompositePodGroupName", long_name)
@@ -274,80 +281,165 @@ _OLD_COMMON: Final = (
     replace(_CLASS, gate=_PREEMPTION),
     replace(_PRIORITY, gate=_PREEMPTION),
 )
-_COMMON: Final = (
-    _policy("minCount"),
-    replace(_CONSTRAINTS, gate=_TOPOLOGY),
-    _RESOURCE_CLAIMS,
-    _MODE,
-    _CLASS,
-    _PRIORITY,
-    _PREEMPTION_POLICY,
-)
-_COMPOSITE_COMMON: Final = (_policy("minGroupCount"), _CONSTRAINTS, _MODE, _CLASS, _PRIORITY, _PREEMPTION_POLICY)
+_TEMPLATES: Final = "podGroupTemplates"
+_COMPOSITES: Final = "compositePodGroupTemplates"
 
 
 def _template(common: Iterable[Field]) -> Struct:
     return Struct((_NAME, *(replace(field, printed=field.gate == _TOPOLOGY) for field in common)))
 
 
-_OLD_TEMPLATE: Final = _template(_OLD_COMMON)
-_TEMPLATE: Final = _template(_COMMON)
-_TEMPLATES: Final = Field("podGroupTemplates", Items(lambda: _TEMPLATE, _MOST_TEMPLATES, key="name"))
-_COMPOSITES: Final[Field] = Field(
-    "compositePodGroupTemplates", Items(lambda: _COMPOSITE_TEMPLATE, _MOST_TEMPLATES, key="name"), gate=_COMPOSITE
+def _templates(template: Struct, *, required: bool = False) -> Field:
+    return Field(_TEMPLATES, Items(lambda: template, _MOST_TEMPLATES, key="name"), required=required)
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """The structs of a version of the API."""
+
+    group: Struct
+    workload: Struct
+    composite_group: Struct = Struct()
+    composite_template: Struct = Struct()
+
+
+def _api(priority: Field) -> _Api:
+    """Return the structs of the versions later than v1alpha2, with a field for the priority."""
+    common = (
+        _policy("minCount"),
+        replace(_CONSTRAINTS, gate=_TOPOLOGY),
+        _RESOURCE_CLAIMS,
+        _MODE,
+        _CLASS,
+        priority,
+        _PREEMPTION_POLICY,
+    )
+    of_composites = (_policy("minGroupCount"), _CONSTRAINTS, _MODE, _CLASS, priority, _PREEMPTION_POLICY)
+    templates = _templates(_template(common))
+    composites = Field(_COMPOSITES, Items(lambda: composite, _MOST_TEMPLATES, key="name"), gate=_COMPOSITE)
+    composite = Struct((_NAME, *of_composites, templates, composites))
+    return _Api(
+        group=Struct((replace(_PARENT, gate=_COMPOSITE), _WORKLOAD_REF, *common)),
+        workload=Struct((_CONTROLLER, templates, composites), union=(_TEMPLATES, _COMPOSITES)),
+        composite_group=Struct((_PARENT, replace(_WORKLOAD_REF, required=True), *of_composites)),
+        composite_template=composite,
+    )
+
+
+_OLD_API: Final = _Api(
+    group=Struct((_TEMPLATE_REF, *_OLD_COMMON)),
+    workload=Struct((_CONTROLLER, _templates(_template(_OLD_COMMON), required=True))),
 )
-_COMPOSITE_TEMPLATE: Final[Struct] = Struct((_NAME, *_COMPOSITE_COMMON, _TEMPLATES, _COMPOSITES))
-
-_OLD_GROUP: Final = Struct((_TEMPLATE_REF, *_OLD_COMMON))
-_GROUP: Final = Struct((replace(_PARENT, gate=_COMPOSITE), _WORKLOAD_REF, *_COMMON))
-_OLD_WORKLOAD: Final = Struct(
-    (_CONTROLLER, Field("podGroupTemplates", Items(lambda: _OLD_TEMPLATE, _MOST_TEMPLATES, key="name"), required=True))
-)
-_WORKLOAD: Final = Struct((_CONTROLLER, _TEMPLATES, _COMPOSITES), union=(_TEMPLATES.name, _COMPOSITES.name))
-_COMPOSITE_GROUP: Final = Struct((_PARENT, replace(_WORKLOAD_REF, required=True), *_COMPOSITE_COMMON))
+_LIMITED_API: Final = _api(_PRIORITY)
+_UNLIMITED_API: Final = _api(_UNLIMITED_PRIORITY)
+_NOT_OF_GANG: Final = 'cannot have "all" disruption mode when scheduling policy is other than "gang"'
 
 
-def _validated(tree: Part, context: ValidationContext, *, struct: Struct, version: str) -> None:
-    """Check an object; in a release that does not serve the version, it has no problems."""
+def _checked_spec(
+    tree: Part, context: ValidationContext, version: str, struct: Callable[[_Api], Struct]
+) -> tuple[Part, _Api]:
+    """Check an object's metadata, and return its spec without the fields whose gates are off, with the API."""
+    later = _LIMITED_API if context.rules.priority_of_groups_has_maximum else _UNLIMITED_API
+    api = _OLD_API if version == _ALPHA_2 else later
+    spec = tree.at("spec", {})
+    struct(api).drop_disabled(spec.value, context)
+    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
+    return spec, api
+
+
+def _pod_group(tree: Part, context: ValidationContext, *, version: str) -> None:
+    """Check a PodGroup; in a release that does not serve the version, it has no problems."""
     if version not in context.rules.pod_group_versions:
         return
-    spec = tree.at("spec", {})
-    struct.drop_disabled(spec.value, context)
-    object_metadata(tree["metadata"], subdomain_problems, namespaced=True)
-    if struct is _GROUP and _PARENT.name in spec and _WORKLOAD_REF.name not in spec:
+    spec, api = _checked_spec(tree, context, version, lambda api: api.group)
+    if version != _ALPHA_2 and _PARENT.name in spec and _WORKLOAD_REF.name not in spec:
         spec[_WORKLOAD_REF.name].required(f"must be set when {_PARENT.name} is set")
-    if struct is _WORKLOAD:
-        templates, composites = _TEMPLATES.value(spec.value) or [], spec[_COMPOSITES.name]
-        _check_unique_names(composites, {each.get("name", "") for each in templates})
+    _check_mode(spec, context.rules)
+    api.group(spec)
+
+
+def _composite_pod_group(tree: Part, context: ValidationContext, *, version: str) -> None:
+    """Check a CompositePodGroup; in a release that does not serve the version, it has no problems."""
+    if version not in context.rules.composite_pod_group_versions:
+        return
+    spec, api = _checked_spec(tree, context, version, lambda api: api.composite_group)
+    _check_mode(spec, context.rules)
+    api.composite_group(spec)
+
+
+def _workload(tree: Part, context: ValidationContext, *, version: str) -> None:
+    """Check a Workload; in a release that does not serve the version, it has no problems."""
+    rules = context.rules
+    if version not in rules.pod_group_versions:
+        return
+    spec, api = _checked_spec(tree, context, version, lambda api: api.workload)
+    if version != _ALPHA_2:
+        templates, composites = spec[_TEMPLATES], spec[_COMPOSITES]
+        _check_unique_names(composites, {each.get("name") for each in templates})
         for each in composites:
             if _is_too_deep(each.value, 1):
-                inside = _COMPOSITE_TEMPLATE.printed(each.value, is_internal=True)["CompositePodGroupTemplates"]
+                inside = api.composite_template.printed(each.value, is_internal=True)["CompositePodGroupTemplates"]
                 each.invalid(f"maximum template hierarchy depth is {_TOO_DEEP}", inside)
-        of_templates = {_priority(each) for each in templates}
-        below = {_priority(each) for top in composites for each in _templates_below(top.value)}
-        if len(of_templates) > 1:
-            spec.invalid("detected multiple priority configurations", None)
-        elif len(of_templates | below) > 1:
-            problem = "all priority and priorityClassName values must be identical, detected multiple values"
-            spec.invalid(problem, None)
+        _check_priorities(spec, rules)
+        for each in templates:
+            _check_mode(each, rules)
         for each in composites:
-            _check_children(each)
-    struct(spec)
+            _check_children(each, rules)
+    api.workload(spec)
 
 
-old_pod_group: Final = partial(_validated, struct=_OLD_GROUP, version=_ALPHA_2)
-old_workload: Final = partial(_validated, struct=_OLD_WORKLOAD, version=_ALPHA_2)
-composite_pod_group: Final = partial(_validated, struct=_COMPOSITE_GROUP, version="v1alpha3")
+def _check_priorities(spec: Part, rules: ValidationRules) -> None:
+    """Check that all templates of a Workload have the same priority, and since 1.38 the same preemption policy."""
+    shared: dict[str, str | None] = {"priorityClassName": "", "priority": None}
+    problem = "all priority and priorityClassName values must be identical, detected multiple values"
+    if rules.templates_share_preemption_policy:
+        shared["preemptionPolicy"] = None
+        problem = (
+            "all priority, priorityClassName, and preemptionPolicy values must be identical, detected multiple values"
+        )
+    templates = [each.value for each in spec[_TEMPLATES]]
+    below = [each for top in spec[_COMPOSITES] for each in _templates_below(top.value)]
+
+    def are_alike(given: Iterable[Tree]) -> bool:
+        return len({tuple(each.get(name, absent) for name, absent in shared.items()) for each in given}) <= 1
+
+    if not rules.templates_share_preemption_policy and not are_alike(templates):
+        spec.invalid("detected multiple priority configurations", None)
+    elif not are_alike([*templates, *below]):
+        spec.invalid(problem, None)
+
+
+def _check_mode(group: Part, rules: ValidationRules) -> None:
+    """Check that a group or template without the policy ``gang`` does not have the disruption mode ``all``."""
+    if rules.disruption_of_all_needs_gang and _disrupts_all(group) and not _is_gang(group):
+        group["disruptionMode"].invalid(_NOT_OF_GANG, OMITTED)
+
+
+def _is_gang(group: Part) -> bool:
+    return "gang" in group["schedulingPolicy"]
+
+
+def _disrupts_all(group: Part) -> bool:
+    return "all" in group["disruptionMode"]
+
+
+old_pod_group: Final = partial(_pod_group, version=_ALPHA_2)
+old_workload: Final = partial(_workload, version=_ALPHA_2)
 
 
 def pod_group(version: str) -> Any:
     """Return the rule of PodGroups of a version later than v1alpha2."""
-    return partial(_validated, struct=_GROUP, version=version)
+    return partial(_pod_group, version=version)
 
 
 def workload(version: str) -> Any:
     """Return the rule of Workloads of a version later than v1alpha2."""
-    return partial(_validated, struct=_WORKLOAD, version=version)
+    return partial(_workload, version=version)
+
+
+def composite_pod_group(version: str) -> Any:
+    """Return the rule of CompositePodGroups of a version."""
+    return partial(_composite_pod_group, version=version)
 
 
 def group_refusals(tree: Tree, kind: str, context: ValidationContext) -> Iterator[Finding]:
@@ -391,15 +483,15 @@ def scheduling_group(group: Part) -> None:
 
 
 def _composites(tree: Tree) -> list[Tree]:
-    return _COMPOSITES.value(tree) or []
+    return tree.get(_COMPOSITES) or []
 
 
 def _check_unique_names(composites: Part, taken: set[str]) -> None:
     """Check that no template elsewhere has the name; equal names in one list are found by the declared rules."""
     _check_not_taken(composites, taken)
     for each in composites:
-        _check_not_taken(each[_TEMPLATES.name], taken)
-        _check_unique_names(each[_COMPOSITES.name], taken)
+        _check_not_taken(each[_TEMPLATES], taken)
+        _check_unique_names(each[_COMPOSITES], taken)
 
 
 def _check_not_taken(templates: Part, taken: set[str]) -> None:
@@ -414,22 +506,33 @@ def _is_too_deep(composite: Tree, depth: int) -> bool:
     return depth == _TOO_DEEP or any(_is_too_deep(child, depth + 1) for child in _composites(composite))
 
 
-def _priority(template: Tree) -> tuple[str, int | None]:
-    return template.get("priorityClassName", ""), template.get("priority")
-
-
 def _templates_below(composite: Tree) -> Iterator[Tree]:
     """Yield a composite template and all templates below it."""
     yield composite
-    yield from composite.get(_TEMPLATES.name, ())
+    yield from composite.get(_TEMPLATES, ())
     for child in _composites(composite):
         yield from _templates_below(child)
 
 
-def _check_children(composite: Part) -> None:
-    children = composite[_COMPOSITES.name]
-    if not children and not composite[_TEMPLATES.name]:
+def _check_children(composite: Part, rules: ValidationRules) -> None:
+    """Check that a composite template has children, and since 1.38 that they do not undo its gang and its mode."""
+    composites, templates = composite[_COMPOSITES], composite[_TEMPLATES]
+    if not composites and not templates:
         problem = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
         composite.invalid(problem, composite.get("name"))
-    for child in children:
-        _check_children(child)
+    _check_mode(composite, rules)
+    for child in composites:
+        _check_child(composite, child, rules)
+        _check_children(child, rules)
+    for child in templates:
+        _check_child(composite, child, rules)
+        _check_mode(child, rules)
+
+
+def _check_child(parent: Part, child: Part, rules: ValidationRules) -> None:
+    if not rules.disruption_of_all_needs_gang:
+        return
+    for name, field, holds in (("gang", "schedulingPolicy", _is_gang), ("all", "disruptionMode", _disrupts_all)):
+        if holds(parent) and not holds(child):
+            what = f'"{name}" {"scheduling policy" if name == "gang" else "disruption mode"}'
+            child[field].invalid(f"must have {what} when parent compositePodGroupTemplate has {what}", OMITTED)

@@ -24,6 +24,7 @@ from kschedctl.objects.quantity import (
     parse_quantity,
     value,
 )
+from kschedctl.objects.releases.rules import ValidationRules
 from kschedctl.objects.resources import (
     HUGEPAGES_PREFIX,
     RequestRules,
@@ -62,19 +63,20 @@ _COMPUTE: Final = frozenset({"cpu", "memory"})
 _QUOTA_HUGEPAGES: Final = "requests.hugepages-"
 #: API servers round resource amounts up to milli-units.
 _MILLI: Final = NANO // 1000
+_MAX_INT64: Final = 2**63 - 1
 _BY_SPEC: Final = RequestRules(pod_level=False, status=False, pod_level_status=False)
 
 
-def container_resources(resources: Part, claims: Collection[str]) -> None:
+def container_resources(resources: Part, claims: Collection[str], rules: ValidationRules) -> None:
     """Check the requests, limits and claims of a container, or the overhead of a pod as limits.
 
     Args:
         claims: The names of the pod's resource claims.
     """
-    _check_resources(resources, lambda name: name.typed.check(container_resource_problems), claims)
+    _check_resources(resources, lambda name: name.typed.check(container_resource_problems), claims, rules)
 
 
-def pod_resources(spec: Part, claims: Collection[str]) -> None:
+def pod_resources(spec: Part, claims: Collection[str], rules: ValidationRules) -> None:
     """Check pod-level requests and limits."""
     resources = spec["resources"]
     if spec["os"].get("name") == "windows":
@@ -82,11 +84,13 @@ def pod_resources(spec: Part, claims: Collection[str]) -> None:
         return
     if "claims" in resources:
         resources["claims"].forbidden("claims may not be set for Resources at pod-level")
-    _check_resources(resources, _check_pod_resource, claims)
+    _check_resources(resources, _check_pod_resource, claims, rules)
     _check_aggregates(spec, resources)
 
 
-def _check_resources(resources: Part, name_rule: Callable[[Part], None], claims: Collection[str]) -> None:
+def _check_resources(
+    resources: Part, name_rule: Callable[[Part], None], claims: Collection[str], rules: ValidationRules
+) -> None:
     limits = _amounts_of(resources.value, "limits")
     amounts = {"limits": limits, "requests": _amounts_of(resources.value, "requests")}
     holders = {kind: resources[kind] for kind in amounts}
@@ -97,7 +101,7 @@ def _check_resources(resources: Part, name_rule: Callable[[Part], None], claims:
         if amount.nanos < 0:
             at.invalid(NOT_NEGATIVE)
         counted = name in _COUNTED or ("/" in name and not extended_resource_problems(name))
-        if counted and milli_value(amount.nanos) % 1000:
+        if counted and (amount.nanos % NANO if rules.large_amounts_are_exact else milli_value(amount.nanos) % 1000):
             at.invalid("must be an integer")
         limit, whole = limits.get(name), not _overcommit_allowed(name)
         if limit is None:
@@ -106,7 +110,8 @@ def _check_resources(resources: Part, name_rule: Callable[[Part], None], claims:
         elif amount.nanos != limit.nanos if whole else amount.nanos > limit.nanos:
             problem = f"must be {'equal' if whole else 'less than or equal'} to {name} limit of {limit}"
             holder.invalid(problem, str(amount))
-        if name.startswith(HUGEPAGES_PREFIX) and not _is_multiple(amount, name.removeprefix(HUGEPAGES_PREFIX)):
+        size = name.removeprefix(HUGEPAGES_PREFIX)
+        if name.startswith(HUGEPAGES_PREFIX) and not _is_multiple(amount, size, rules):
             at.invalid(f"{amount} is not positive integer multiple of {name}")
     names = {*limits, *amounts["requests"]}
     if not names & _COMPUTE and any(name.startswith(HUGEPAGES_PREFIX) for name in names):
@@ -144,10 +149,12 @@ def _check_pod_resource(name: Part) -> None:
         name.unsupported(("cpu", "hugepages-", "memory"))
 
 
-def _is_multiple(amount: Amount, size: str) -> bool:
+def _is_multiple(amount: Amount, size: str, rules: ValidationRules) -> bool:
     try:
         nanos = parse_quantity(size)
     except QuantityError:
+        return False
+    if rules.large_amounts_are_exact and (nanos > _MAX_INT64 * _MILLI or abs(amount.nanos) > _MAX_INT64 * NANO):
         return False
     return nanos > 0 and not nanos % NANO and not value(amount.nanos) % value(nanos)
 

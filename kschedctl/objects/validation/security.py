@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.objects.names import id_problems, subdomain_problems, too_long
+from kschedctl.objects.validation.image_reference import pinned_reference_problems
 from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.values import ValidationContext, in_go, relative_path
 
@@ -138,7 +139,14 @@ def operating_system(spec: Part, context: ValidationContext) -> None:
 
 
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
+#: The type of seccomp profiles that are stored in a registry, and the feature gate without which it is unknown.
+OCI: Final = "OCI"
+_OCI_GATE: Final = "SecurityProfileOCI"
+_LOCALHOST: Final = "Localhost"
 _LONGEST_PROFILE: Final = 4095
+_LONGEST_REFERENCE: Final = 1024
+_LONGEST_BASE: Final = 4096
+_CHARACTERS: Final = "characters"
 _SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL: Final = rf"({_SEGMENT}[\./])*{_SEGMENT}"
 _MATCH_SYSCTL: Final = re.compile(_SYSCTL).fullmatch
@@ -157,12 +165,13 @@ def container_security(rules: Part, context: ValidationContext) -> None:
     mount.one_of("Default", "Unmasked")
     if context.host_users and mount.value == "Unmasked":
         mount.typed.invalid("`hostUsers` must be false to use `Unmasked`")
-    _seccomp(rules["seccompProfile"])
+    _seccomp(rules["seccompProfile"], context)
     if rules["allowPrivilegeEscalation"].value is False:
         added = ["`capabilities.Add` CAP_SYS_ADMIN"] * rules["capabilities"].get("add", []).count("CAP_SYS_ADMIN")
         for more in (*(["`privileged` to true"] if rules["privileged"] else []), *added):
             problem = f"cannot set `allowPrivilegeEscalation` to false and {more}"
-            rules.invalid(problem, in_go("SecurityContext", rules.value))
+            with_oci = context.rules.seccomp_profiles_of_registries
+            rules.invalid(problem, in_go("SecurityContext", rules.value, with_oci=with_oci))
     windows_options(rules["windowsOptions"])
     app_armor(rules["appArmorProfile"])
 
@@ -195,7 +204,7 @@ def pod_security(rules: Part, spec: Part, context: ValidationContext) -> None:
             field.invalid("may not be specified when 'hostIPC' is true")
         names.add(name)
     rules["fsGroupChangePolicy"].one_of("Always", "OnRootMismatch")
-    _seccomp(rules["seccompProfile"])
+    _seccomp(rules["seccompProfile"], context)
     windows_options(rules["windowsOptions"])
     app_armor(rules["appArmorProfile"])
     if context.on("SupplementalGroupsPolicy"):
@@ -210,18 +219,66 @@ def shared_processes(spec: Part, holder: Part) -> None:
         holder.child("shareProcessNamespace", True).invalid(problem)
 
 
-def _seccomp(profile: Part) -> None:
+def _seccomp(profile: Part, context: ValidationContext) -> None:
     if not profile.given:
         return
     kind, name = profile["type"], profile["localhostProfile"]
     kind.require("type is required when seccompProfile is set")
-    kind.nonempty.one_of(*_PROFILES)
+    kind.nonempty.one_of(*_PROFILES, *([OCI] if context.on(_OCI_GATE) else []))
     if kind.value == "Localhost":
         if not name.given:
             name.required("must be set when seccomp type is Localhost")
         relative_path(name)
     elif name.given:
-        name.invalid("can only be set when seccomp type is Localhost", in_go("SeccompProfile", profile.value))
+        type_ = "SeccompProfileWithOCI" if context.rules.seccomp_profiles_of_registries else "SeccompProfile"
+        name.invalid("can only be set when seccomp type is Localhost", in_go(type_, profile.value))
+
+
+def seccomp_of_registry(profile: Part) -> None:
+    """Check the part of a seccomp profile that is for profiles in a registry."""
+    oci, is_oci = profile["oci"], profile.get("type") == OCI
+    if oci.given and not is_oci:
+        oci.invalid(f'may only be specified when `type` is "{OCI}"', "")
+    elif is_oci and not oci.given:
+        oci.invalid(f'must be specified when `type` is "{OCI}"', "")
+    if not oci.given:
+        return
+    reference = oci.at("ref", "")
+    if len(reference.value) > _LONGEST_REFERENCE:
+        reference.too_long(_LONGEST_REFERENCE, _CHARACTERS)
+    else:
+        reference.require(rule=pinned_reference_problems)
+    base = oci["baseProfile"]
+    if not base.given:
+        return
+    kind, name = base.at("type", ""), base["localhostProfile"]
+    if name.given and kind.value != _LOCALHOST:
+        name.invalid(f'may only be specified when `type` is "{_LOCALHOST}"', "")
+    elif not name.given and kind.value == _LOCALHOST:
+        name.invalid(f'must be specified when `type` is "{_LOCALHOST}"', "")
+    kind.require_one_of(_LOCALHOST, "RuntimeDefault")
+    if name.given and len(name.value) > _LONGEST_BASE:
+        name.too_long(_LONGEST_BASE, _CHARACTERS)
+    elif name.given and not name:
+        name.required("must not be empty")
+    else:
+        relative_path(name)
+
+
+def privileged_with_registry_profile(spec: Part, context: ValidationContext) -> None:
+    """Check that no privileged container has a seccomp profile of a registry, which would have no effect."""
+    if not context.on(_OCI_GATE):
+        return
+    of_pod = spec["securityContext"]["seccompProfile"]
+    for container in containers_in_visiting_order(spec):
+        rules = container["securityContext"]
+        own = rules["seccompProfile"]
+        profile = own if own.given else of_pod
+        if rules["privileged"] and profile.get("type") == OCI:
+            rules["privileged"].forbidden(
+                "privileged containers cannot use a seccomp profile of type OCI; "
+                "set a seccompProfile of another type on the container"
+            )
 
 
 def app_armor(profile: Part) -> None:

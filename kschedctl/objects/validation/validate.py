@@ -14,6 +14,7 @@ from kschedctl.objects.policies import SYSTEM_CLASSES
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.schema import decode_object, is_known
 from kschedctl.objects.validation.autoscaler import horizontal_pod_autoscaler, horizontal_pod_autoscaler_v1
+from kschedctl.objects.validation.declared import declared
 from kschedctl.objects.validation.jobs import cron_job, job
 from kschedctl.objects.validation.metadata import object_metadata
 from kschedctl.objects.validation.part import Part, found_by
@@ -92,7 +93,9 @@ def storage_class(tree: Part, context: ValidationContext) -> None:
     parameters = tree["parameters"]
     given: dict[str, str] = parameters.value or {}
     object_metadata(tree["metadata"], subdomain_problems, namespaced=False)
-    tree.child("provisioner", tree.get("provisioner").lower()).require(rule=qualified_name_problems)
+    provisioner = tree.child("provisioner", tree.get("provisioner").lower())
+    if provisioner or not context.rules.bounds_are_last:
+        provisioner.require(rule=qualified_name_problems)
     if len(given) > _MOST_PARAMETERS:
         parameters.too_long(_MOST_PARAMETERS)
     else:
@@ -146,9 +149,10 @@ RULES: Final[Mapping[str, Rule]] = {
     "scheduling.k8s.io/v1alpha2/Workload": old_workload,
     "scheduling.k8s.io/v1alpha3/PodGroup": pod_group("v1alpha3"),
     "scheduling.k8s.io/v1alpha3/Workload": workload("v1alpha3"),
-    "scheduling.k8s.io/v1alpha3/CompositePodGroup": composite_pod_group,
+    "scheduling.k8s.io/v1alpha3/CompositePodGroup": composite_pod_group("v1alpha3"),
     "scheduling.k8s.io/v1beta1/PodGroup": pod_group("v1beta1"),
     "scheduling.k8s.io/v1beta1/Workload": workload("v1beta1"),
+    "scheduling.k8s.io/v1beta1/CompositePodGroup": composite_pod_group("v1beta1"),
     "autoscaling/v1/HorizontalPodAutoscaler": horizontal_pod_autoscaler_v1,
     "autoscaling/v2/HorizontalPodAutoscaler": horizontal_pod_autoscaler,
     "storage.k8s.io/v1/StorageClass": storage_class,
@@ -213,7 +217,7 @@ def validate_decoded(
     if refusals and (key == _POD or key.startswith(_GROUPS)):
         yield from refusals
         return
-    found = found_by(rule, tree, "", context)
+    found = found_by(rule, tree, "", context) + found_by(declared, tree, "", key, context)
     if not found:
         # The checks common to all kinds, where a kind's own rule is not stricter.
         part = Part(tree)

@@ -148,6 +148,8 @@ _FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
         "hostProcess": None,
     },
     "SeccompProfile": {"type": "", "localhostProfile": None},
+    "SeccompProfileWithOCI": {"type": "", "localhostProfile": None, "oci": None},
+    "SecurityProfileOCI": {"ref": "", "baseProfile": None},
     "PodResourceClaim": {"name": "", "resourceClaimName": None, "resourceClaimTemplateName": None},
     "ContainerResizePolicy": {"resourceName": "", "restartPolicy": ""},
     "ClusterTrustBundleProjection": {
@@ -175,6 +177,8 @@ _INSIDE: Final[Mapping[str, str]] = {
     "windowsOptions": "WindowsSecurityContextOptions",
     "seccompProfile": "SeccompProfile",
     "appArmorProfile": "SeccompProfile",
+    "oci": "SecurityProfileOCI",
+    "baseProfile": "SeccompProfile",
     "rollingUpdate": "RollingUpdate",
     "rules": "SuccessPolicyRule",
 }
@@ -182,11 +186,18 @@ _NAMES: Final = {
     "seLinuxOptions": "SELinuxOptions",
     "gmsaCredentialSpecName": "GMSACredentialSpecName",
     "gmsaCredentialSpec": "GMSACredentialSpec",
+    "oci": "OCI",
 }
 
 
-def in_go(type_: str, tree: Mapping[str, Any]) -> dict[str, Any]:
+_WITH_OCI: Final = "SeccompProfileWithOCI"
+
+
+def in_go(type_: str, tree: Mapping[str, Any], *, with_oci: bool = False) -> dict[str, Any]:
     """Return a value with the names and fields that messages print.
+
+    Args:
+        with_oci: True if seccomp profiles have the field ``oci``.
 
     >>> in_go("SeccompProfile", {"localhostProfile": "a.json"})
     {'Type': '', 'LocalhostProfile': 'a.json'}
@@ -194,7 +205,7 @@ def in_go(type_: str, tree: Mapping[str, Any]) -> dict[str, Any]:
     out = {}
     for key, none in _FIELDS[type_].items():
         value = tree.get(key, none)
-        inside = _INSIDE.get(key)
+        inside = _WITH_OCI if with_oci and key == "seccompProfile" else _INSIDE.get(key)
         if isinstance(value, dict) and inside is not None:
             value = in_go(inside, value)
         elif isinstance(value, list) and inside is not None:

@@ -65,6 +65,7 @@ _SHORTEST_CERTIFICATE: Final = 3600
 _LONGEST_CERTIFICATE: Final = 91 * 24 * 3600
 _LONGEST_OF_KUBERNETES: Final = 24 * 3600
 _KEY_TYPES: Final = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_ML_DSA: Final = ("MLDSA44", "MLDSA65", "MLDSA87")
 _CERTIFICATE_PATHS: Final = ("credentialBundlePath", "keyPath", "certificateChainPath")
 
 
@@ -118,8 +119,9 @@ def _check_downward_file(file: Part) -> None:
 class _Projection:
     """The validation of a projected volume, with the file paths that its sources use."""
 
-    def __init__(self, volume: Part) -> None:
+    def __init__(self, volume: Part, context: ValidationContext) -> None:
         self._volume = volume
+        self._key_types = (*_KEY_TYPES, *(_ML_DSA if context.on("PodCertificateMLDSA") else ()))
         self._taken: set[str] = set()
 
     def _take(self, file: str, shown: str) -> None:
@@ -184,8 +186,8 @@ class _Projection:
             if "/" not in key and key and not qualified_name_problems(annotation.value):
                 annotation.invalid('must be a domain-prefixed key (such as "acme.io/foo")')
         check_size(annotations)
-        if source.get("keyType") not in _KEY_TYPES:
-            source.at("keyType", "").unsupported(_KEY_TYPES, plain=True)
+        if source.get("keyType") not in self._key_types:
+            source.at("keyType", "").unsupported(self._key_types, plain=True)
         if seconds.given and seconds.value < _SHORTEST_CERTIFICATE:
             seconds.invalid("if provided, maxExpirationSeconds must be >= 3600")
         of_kubernetes = f".{signer.value.partition('/')[0]}".endswith(".kubernetes.io")
@@ -203,7 +205,7 @@ class _Projection:
 def _projected(volume: Part, context: ValidationContext) -> None:
     """Check a projected volume, which combines the files of several sources."""
     _check_mode(volume["defaultMode"])
-    projection = _Projection(volume)
+    projection = _Projection(volume, context)
     rules: dict[str, tuple[Callable[[Part], None], str]] = {
         "secret": (projection.keys, ""),
         "configMap": (projection.keys, ""),

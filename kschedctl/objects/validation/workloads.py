@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kschedctl.objects.names import label_problems, subdomain_problems
-from kschedctl.objects.validation.metadata import annotations_given, object_metadata, with_labels
+from kschedctl.objects.validation.metadata import annotations_given, no_problems, object_metadata, with_labels
 from kschedctl.objects.validation.part import Part
 from kschedctl.objects.validation.persistent_volume import claim_spec
 from kschedctl.objects.validation.placement import is_empty, label_selector, selector_in_message, selects
@@ -22,6 +22,8 @@ from kschedctl.objects.validation.values import (
 _ROLLING: Final = "RollingUpdate"
 _ON_DELETE: Final = "OnDelete"
 _RECREATE: Final = "Recreate"
+_RECREATE_GATE: Final = "StatefulSetRecreateStrategy"
+_STATEFUL_SET: Final = "statefulset"
 
 
 def pod_template(template: Part, context: ValidationContext) -> None:
@@ -75,10 +77,14 @@ def replication_controller(tree: Part, context: ValidationContext) -> None:
     own = template["metadata"]["labels"].value
     selector = spec.get("selector") or own or {}
     metadata = tree.child("metadata", with_labels(tree.get("metadata", {}), own))
-    object_metadata(metadata, subdomain_problems, namespaced=True, prefix_checked=False)
-    spec["minReadySeconds"].not_negative()
+    later = context.rules.bounds_are_last
+    name_rule = no_problems if later else subdomain_problems
+    object_metadata(metadata, name_rule, namespaced=True, prefix_checked=False)
+    if not later:
+        spec["minReadySeconds"].not_negative()
     spec.child("selector", selector).require()
-    spec["replicas"].not_negative()
+    if not later:
+        spec["replicas"].not_negative()
     if not template.given:
         template.required()
         return
@@ -120,7 +126,7 @@ def stateful_set(tree: Part, context: ValidationContext) -> None:
     for number in (spec["replicas"], spec["minReadySeconds"], spec["ordinals"]["start"]):
         number.not_negative()
     spec["serviceName"].nonempty.check(label_problems)
-    _check_selected_template(spec, "statefulset", "StatefulSet", "", context, _check_template_of_stateful_set)
+    _check_selected_template(spec, _STATEFUL_SET, "StatefulSet", "", context, _check_template_of_stateful_set)
 
 
 def _check_template_of_stateful_set(template: Part, context: ValidationContext, spec: Part) -> None:
@@ -152,7 +158,7 @@ def _check_selected_template(
     """Check a selector, which must not be empty, and a template, which it must match."""
     selector, template = spec["selector"], spec["template"]
     shown, empty = selector_in_message(selector.value), selector.given and is_empty(selector.value)
-    if not selector.given:
+    if not selector.given and not (kind == _STATEFUL_SET and context.rules.more_is_declared):
         selector.required()
     label_selector(selector)
     if empty:
@@ -165,7 +171,7 @@ def _check_selected_template(
         _report_mismatch(template)
     if holds is not None:
         rule(template, context, spec)
-    if holds is not None or kind == "statefulset":
+    if holds is not None or kind == _STATEFUL_SET:
         _check_runs_for_ever(template, maker)
 
 
@@ -227,7 +233,10 @@ def _check_stateful_set_strategy(strategy: Part, context: ValidationContext) -> 
         if unavailable.given and not number_or_percent(unavailable.value):
             unavailable.invalid("cannot be 0")
         at_most_all(unavailable)
-    elif kind != _ON_DELETE:
-        strategy.invalid(f"must be '{_ROLLING}' or '{_ON_DELETE}'", {"Type": kind, "RollingUpdate": shown})
+    elif kind != _ON_DELETE and not (kind == _RECREATE and context.on(_RECREATE_GATE)):
+        choice = f"'{_ROLLING}' or '{_ON_DELETE}'"
+        if context.on(_RECREATE_GATE):
+            choice = f"'{_ROLLING}', '{_ON_DELETE}', or '{_RECREATE}'"
+        strategy.invalid(f"must be {choice}", {"Type": kind, "RollingUpdate": shown})
     elif rolling.given:
         rolling.invalid(f"only allowed for updateStrategy '{_ROLLING}'", shown)

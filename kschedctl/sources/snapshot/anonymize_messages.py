@@ -17,7 +17,9 @@ _SCHEDULER_REASONS: Final = frozenset({"Unschedulable", "SchedulingGated"})
 _SCHEDULER_TEXTS: Final = re.compile(
     r"0/[0-9]+ (?:nodes|placements) are available|no nodes available|Scheduling is blocked|no feasible placements found"
     r"|pod group (?:is|preemption)\b|minCount \([0-9]+\) cannot be satisfied"
-    r"|waiting for (?:minCount pods|pods's pod group|the preemption for this pod group)"
+    r"|waiting for (?:minCount pods|pods's pod group|the preemption for this pod group|(?:composite)?podgroup/)"
+    r"|scheduling policy's minimum threshold|no pods were schedulable|nominated placement is feasible"
+    r'|(?:parent|ancestor composite)? ?pod group "'
 )
 #: The reasons that Kubernetes itself sets.
 _REASONS: Final = _SCHEDULER_REASONS | {
@@ -25,7 +27,7 @@ _REASONS: Final = _SCHEDULER_REASONS | {
     *"""
         SchedulerError Infeasible Deferred PreemptionByScheduler DeletionByTaintManager DeletionByPodGC
         EvictionByEvictionAPI TerminationByKubelet FailedCreate FailedDelete CompletionsReached BackoffLimitExceeded
-        DeadlineExceeded
+        DeadlineExceeded Scheduled PodGroupError CompositePodGroupError
     """.split(),
 }
 #: The reasons of Events that components of Kubernetes and well-known projects set.
@@ -56,19 +58,21 @@ _NUMBER: Final = re.compile(r"[0-9]+(?:/[0-9]+)?", re.ASCII)
 _WORDS: Final = frozenset(
     """
     Never No NodeAffinity PVC PersistentVolume PersistentVolumeClaim PersistentVolumeClaims Pod Preemption
-    ReadWriteOncePod ResourceClaim ResourceClaims Scheduling Too a access affinity all allocate already and another
-    anti-affinity appear are asked available aware be being bind blocked bound by cannot claim claims class complete
-    completed conflict constraints controller could count create created deallocate deallocation deleted deletion
-    device did didn disk does due eligible enabled encountered enough ephemeral exceed exist existing extended
-    feasible features find finished first fit for found free from gang gates group groups had has have helpful
-    immediate in in-use incoming invalid is label limitation looking many match max minCount missing mode more name
-    new no node nodes nominated non-empty non-existent not of on one ongoing or owner persistent persistentvolume
-    persistentvolumeclaim placement placement-based placements plugin plugins pod podgroup pods pools ports
-    preempting preemption preemptionPolicy preemptor pv pvc queue rejected remaining request requested required
-    resource resourceclaim rules s satisfied satisfy schedulable schedule scheduled scheduler-enforced scheduling
-    selector spread status still storage storageClass storageclass.storage.k8s.io supported t taint taints
-    terminating terms the this to topology type unavailable unbound unknown unschedulable untolerated up victims
-    volume volumes wait waiting was were with workload yet zone
+    ReadWriteOncePod ResourceClaim ResourceClaims Scheduling Too a access affinity all allocate already ancestor
+    ancestors and another anti-affinity appear are asked at available aware be been being bind blocked bound but by
+    cannot child claim claims class complete completed composite compositepodgroup conflict constraints controller
+    could count create created deallocate deallocation deleted deletion device did didn disk does due eligible
+    enabled encountered enough ephemeral exceed exist existing extended feasible features find finished first fit
+    for found free from gang gates group groups had has have helpful immediate in in-use incoming invalid is its
+    label least limitation looking many match max meet minCount minimum missing mode more name new no node nodes
+    nominated non-empty non-existent not not-evaluated of on one ongoing or owner parent pending persistent
+    persistentvolume persistentvolumeclaim placement placement-based placements plugin plugins pod podgroup pods
+    policy pools ports preempting preemption preemptionPolicy preemptor pv pvc queue quorum ready rejected
+    remaining request requested required resource resourceclaim rules s satisfied satisfy schedulable schedule
+    scheduled scheduler-enforced scheduling selector spread status still storage storageClass
+    storageclass.storage.k8s.io supported t taint taints terminating terms the this threshold to topology tree type
+    unavailable unbound unknown unschedulable untolerated up victims volume volumes wait waiting was were with
+    workload yet zone
     """.split()
 )
 

@@ -36,7 +36,7 @@ from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodePool
 from kschedctl.objects.kinds import is_namespaced
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
 from kschedctl.objects.workload import StatefulSet
@@ -79,9 +79,12 @@ def apply(
         nodes = {node.name: node for node in (*cluster.nodes.objects, *laid.nodes.objects)}
         cluster = cluster.with_nodes(nodes.values())
     n_pods = 0
-    places = {_key(default_object(obj)): place for obj, place in objects if isinstance(obj, PodGroup)}
+    groups = (PodGroup, CompositePodGroup)
+    places: dict[tuple[type[ApiObject], str], Place] = {
+        (type(obj), _key(default_object(obj))): place for obj, place in objects if isinstance(obj, groups)
+    }
     # Claims read the classes that are applied with them, workloads the claims, and groups the workloads.
-    for kind in sorted(laid.kinds, key=lambda kind: (kind is PodGroup, kind in MAKERS, kind is PersistentVolumeClaim)):
+    for kind in sorted(laid.kinds, key=lambda kind: (kind in groups, kind in MAKERS, kind is PersistentVolumeClaim)):
         before = {_key(obj): obj for obj in cluster.list(kind)}
         after = {_key(obj): _admitted(obj, cluster, places, release) for obj in laid.list(kind)}
         changes += _new_objects(kind, before, after)
@@ -117,11 +120,14 @@ def apply(
     return cluster, tuple(changes)
 
 
-def _admitted(obj: ApiObject, cluster: Cluster, places: Mapping[str, Place], release: Release) -> ApiObject:
+def _admitted(
+    obj: ApiObject, cluster: Cluster, places: Mapping[tuple[type[ApiObject], str], Place], release: Release
+) -> ApiObject:
     """Return an object as the API server's admission plugins and its controller store it."""
     match obj:
-        case PodGroup():
-            return admit_pod_group(obj, cluster, release=release, where=Subject(places[_key(obj)], obj.ref))
+        case PodGroup() | CompositePodGroup():
+            where = Subject(places[type(obj), _key(obj)], obj.ref)
+            return admit_pod_group(obj, cluster, release=release, where=where)
         case PersistentVolumeClaim() if cluster.get(PersistentVolumeClaim, obj.name, obj.namespace) is None:
             return with_default_class(obj, cluster)
         case StatefulSet() if obj.spec.template is not None and not obj.status.update_revision:

@@ -7,7 +7,7 @@ import pytest
 from kschedctl.common.errors import ManifestError
 from kschedctl.controllers.admission.priority import admit_pod_group, admit_priority
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup, Workload
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup, Workload
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.releases.release import RELEASES
 from tests.builders import make_cluster, make_object
@@ -152,6 +152,8 @@ def test_pod_group_admitted(
         pytest.param("1.36", True, 10, id="1.36 with it"),
         pytest.param("1.37", None, None, id="1.37 needs GenericWorkload"),
         pytest.param("1.37", False, 10, id="1.37 with it"),
+        pytest.param("1.38", None, None, id="1.38 needs GenericWorkload"),
+        pytest.param("1.38", False, 10, id="1.38 with it"),
     ],
 )
 def test_the_priority_is_set_where_its_gate_is_on(version: str, every_gate: bool | None, expected: int | None) -> None:
@@ -160,11 +162,18 @@ def test_the_priority_is_set_where_its_gate_is_on(version: str, every_gate: bool
 
 
 @pytest.mark.parametrize(
-    ("policy", "every_gate", "expected"),
-    [("", False, ""), ("Never", False, "Never"), ("", True, "PreemptLowerPriority")],
+    ("version", "policy", "every_gate", "expected"),
+    [
+        ("1.37", "", False, ""),
+        ("1.37", "Never", False, "Never"),
+        ("1.37", "", True, "PreemptLowerPriority"),
+        ("1.38", "", False, "PreemptLowerPriority"),
+    ],
 )
-def test_the_preemption_policy_is_set_where_its_gate_is_on(policy: str, every_gate: bool, expected: str) -> None:
-    release = release_with("1.37", every_gate=every_gate)
+def test_the_preemption_policy_is_set_where_its_gate_is_on(
+    version: str, policy: str, every_gate: bool, expected: str
+) -> None:
+    release = release_with(version, every_gate=every_gate)
     admitted = admit_pod_group(group(preemptionPolicy=policy), make_cluster([], [], LOW), release=release)
     assert admitted.spec.preemption_policy == expected
 
@@ -182,6 +191,28 @@ def test_groups_that_are_refused() -> None:
         "spec.preemptionPolicy: the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in "
         "pod group spec; priority admission controller computed Never from the given PriorityClass name"
     )
+
+
+def test_without_a_policy_of_its_own_a_group_has_that_of_its_class_in_1_38() -> None:
+    release, cluster = release_with("1.38"), make_cluster([], [], POLITE)
+    admitted = admit_pod_group(group(priorityClassName="polite"), cluster, release=release)
+    assert admitted.spec.preemption_policy == "Never"
+    given = group(priorityClassName="polite", preemptionPolicy="PreemptLowerPriority")
+    assert refusal(given, POLITE, release="1.38") == (
+        "spec.preemptionPolicy: the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in "
+        "pod group spec; priority admission controller computed Never from the given PriorityClass name"
+    )
+
+
+def test_a_composite_group_is_admitted_as_a_group() -> None:
+    composite = make_object(CompositePodGroup, "all", spec={"priorityClassName": "polite"})
+    release, cluster = release_with("1.38"), make_cluster([], [], POLITE)
+    admitted = admit_pod_group(composite, cluster, release=release)
+    assert (admitted.spec.priority, admitted.spec.preemption_policy) == (1000, "Never")
+    assert admit_pod_group(composite, cluster, release=release_with("1.38", every_gate=False)) == composite
+    wrong = make_object(CompositePodGroup, "all", spec={"priority": 7})
+    with pytest.raises(ManifestError, match=r"priority set in the composite pod group \(7\) must match"):
+        admit_pod_group(wrong, cluster, release=release)
 
 
 def test_the_workload_of_a_group_must_exist_in_1_36() -> None:

@@ -75,6 +75,33 @@ def probes() -> list[Probe]:
     return [Probe(each["what"], probe_object(each), *(tuple(each.get(key, ())) for key in said)) for each in entries]
 
 
+#: The release of the messages in ``newest.yaml``.
+NEWEST: Final = "1.38"
+#: The gates that are off by default and on for some objects there.
+NEWEST_GATES: Final = ("SecurityProfileOCI", "PodCertificateMLDSA")
+
+
+@dataclass(frozen=True)
+class NewestProbe(Probe):
+    """A probe of ``NEWEST``, with all of ``NEWEST_GATES`` on or none."""
+
+    gates_on: bool = False
+
+
+def newest_probes() -> list[NewestProbe]:
+    """Return the probes whose messages are those of ``NEWEST``."""
+    return [
+        NewestProbe(
+            each["what"],
+            probe_object(each),
+            tuple(each.get("refused", ())),
+            warned=tuple(each.get("warned", ())),
+            gates_on=each.get("gates") == "on",
+        )
+        for each in yaml.safe_load(_FILE.with_name("newest.yaml").read_text())
+    ]
+
+
 def probe_object(entry: Mapping[str, Any], bases: Mapping[str, dict[str, Any]] = BASES) -> dict[str, Any]:
     """Return the object that an entry describes."""
     # A copy through JSON, as the base objects share parts.

@@ -1,6 +1,7 @@
 """Objects of which a real API server told what it refuses: the same objects, the same words, the same order."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.validation.validate import validate
 from tests.objects.validation.generator import made_up
 from tests.objects.validation.groups import GATES, GROUP_BASES, GROUP_KINDS, GroupProbe, group_probes, release_with
-from tests.objects.validation.probes import BASES, Probe, probes
+from tests.objects.validation.probes import BASES, NEWEST, NEWEST_GATES, NewestProbe, Probe, newest_probes, probes
 from tests.objects.validation.saying import Said, said
 
 EVERY = probes()
@@ -33,6 +34,14 @@ def test_every_kind_and_every_verdict_is_probed() -> None:
     assert sum(bool(probe.refused) for probe in EVERY) > 200
     assert any(probe.pods for probe in EVERY)
     assert any(probe.warned for probe in EVERY)
+
+
+@pytest.mark.parametrize("probe", newest_probes(), ids=str)
+def test_said_as_by_the_newest_api_server(probe: NewestProbe) -> None:
+    release = RELEASES[NEWEST]
+    if probe.gates_on:
+        release = replace(release, features={**release.features, **dict.fromkeys(NEWEST_GATES, True)})
+    assert said(probe.object, release) == Said(probe.refused, (), probe.warned)
 
 
 GROUP_PROBES = group_probes()
@@ -58,7 +67,7 @@ def test_every_kind_of_group_and_every_verdict_is_probed() -> None:
     assert {release for release, *_ in probed} == set(GATES)
     assert any(probe.refused for probe in GROUP_PROBES if not probe.every_gate)
     assert len(GROUP_PROBES) > 90
-    assert 15 < sum(not probe.refused for probe in GROUP_PROBES) < 40
+    assert 15 < sum(not probe.refused for probe in GROUP_PROBES) < 60
 
 
 @given(st.sampled_from(KINDS), st.integers(0, 2**32), st.booleans())
@@ -81,6 +90,9 @@ def test_every_object_gets_an_answer(of: tuple[str, str], seed: int, every_gate:
         ("scheduling.k8s.io/v1beta1", "1.37", 2),
         ("scheduling.k8s.io/v1alpha3", "1.37", 2),
         ("scheduling.k8s.io/v1alpha1", "1.37", 0),
+        ("scheduling.k8s.io/v1beta1", "1.38", 2),
+        ("scheduling.k8s.io/v1alpha3", "1.38", 2),
+        ("scheduling.k8s.io/v1alpha2", "1.38", 0),
     ],
 )
 def test_a_version_has_rules_where_it_is_served(api_version: str, release: str, n_problems: int) -> None:
@@ -90,7 +102,7 @@ def test_a_version_has_rules_where_it_is_served(api_version: str, release: str, 
 
 @pytest.mark.parametrize("release", GATES)
 def test_fields_of_gates_that_are_off_are_dropped(release: str) -> None:
-    version = {"1.36": "v1alpha2", "1.37": "v1beta1"}[release]
+    version = {"1.36": "v1alpha2", "1.37": "v1beta1", "1.38": "v1beta1"}[release]
     obj = {"metadata": {"name": "web"}, "spec": GATED}
     assert list(validate(f"scheduling.k8s.io/{version}", "PodGroup", obj, RELEASES[release])) == []
 

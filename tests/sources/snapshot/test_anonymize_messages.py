@@ -31,6 +31,11 @@ GROUP_TEXTS = (
     "pod group is unschedulable, workload aware preemption is not supported for pod groups with scheduling constraints",
     "pod group is unschedulable, No preemption victims found for incoming preemptor",
     "no feasible placements found",
+    "scheduling policy's minimum threshold (3) cannot be satisfied: 0 scheduled, 2 unschedulable, 1 not-evaluated, "
+    "pod group preemption: No preemption victims found for incoming preemptor",
+    "scheduling policy's minimum threshold (3) is not yet satisfied: 1 scheduled, 2 unschedulable, 0 not-evaluated",
+    "no pods were schedulable",
+    "nominated placement is feasible but no pending pod was scheduled",
 )
 NAMES = ("web-0", "data", "available", "1")
 
@@ -101,15 +106,40 @@ def test_messages(message: str, expected: str) -> None:
     assert anonymous(message) == [expected]
 
 
-@pytest.mark.parametrize("type_", ["PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled"])
+@pytest.mark.parametrize(
+    "type_", ["PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled"]
+)
 @pytest.mark.parametrize("message", GROUP_TEXTS)
 def test_messages_about_groups_are_kept(message: str, type_: str) -> None:
     assert anonymous(message, type_=type_) == [message]
 
 
-def test_the_name_of_a_group_is_replaced() -> None:
-    message = 'waiting for pods\'s pod group "data" to appear in scheduling queue'
+@pytest.mark.parametrize(
+    "message",
+    [
+        'waiting for pods\'s pod group "data" to appear in scheduling queue',
+        'pod group "data" or one of its composite pod group ancestors has not been created yet',
+        'parent pod group "data" is unschedulable',
+        'ancestor composite pod group "data" is unschedulable',
+    ],
+)
+def test_the_name_of_a_group_is_replaced(message: str) -> None:
     assert anonymous(message) == [message.replace("data", "name-3")]
+
+
+def test_the_key_of_a_group_is_replaced() -> None:
+    assert anonymous("waiting for podgroup/shop/data to meet its quorum") == [
+        "waiting for podgroup/name-4/name-3 to meet its quorum"
+    ]
+    tree = "waiting for compositepodgroup/{} tree to have at least one ready child group"
+    assert anonymous(tree.format("shop/data")) == [tree.format("name-4/name-3")]
+
+
+@pytest.mark.parametrize("reason", ["PodGroupError", "CompositePodGroupError", "Scheduled"])
+def test_reasons_of_groups_are_kept(reason: str) -> None:
+    condition = Condition(type="PodGroupInitiallyScheduled", status="False", reason=reason, message="of payroll")
+    [found] = anonymous_conditions((condition,), Pseudonyms())
+    assert (found.reason, found.message) == (reason, "")
 
 
 def test_errors_can_hold_anything() -> None:

@@ -12,7 +12,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Taint
 from kschedctl.objects.device import ResourceSlice
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import PodGroup
+from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.releases.release import LATEST
 from kschedctl.objects.volume import CSINode, PersistentVolumeClaim
@@ -482,12 +482,15 @@ def test_a_node_that_is_gone_was_never_there(world: World) -> None:
     assert [one.verdict(row) for row in changed.nodes.rows] == [other.verdict(row) for row in built.nodes.rows]
 
 
-def test_new_groups_get_the_priority_of_a_class_that_is_applied_with_them() -> None:
-    group = make_object(PodGroup, "gang", spec={"schedulingPolicy": {"basic": {}}, "priorityClassName": "high"})
+@pytest.mark.parametrize(("kind", "version"), [(PodGroup, "1.37"), (PodGroup, "1.38"), (CompositePodGroup, "1.38")])
+def test_new_groups_get_the_priority_of_a_class_that_is_applied_with_them(
+    kind: type[PodGroup | CompositePodGroup], version: str
+) -> None:
+    group = make_object(kind, "gang", spec={"schedulingPolicy": {"basic": {}}, "priorityClassName": "high"})
     objects = ((group, "gang.yaml"), (make_object(PriorityClass, "high", value=7), "gang.yaml"))
-    release = release_with("1.37", every_gate=False)
+    release = release_with(version)
     applied = apply_edits(shop(), [Apply(objects, source="gang.yaml")], release=release).cluster
-    [stored] = applied.list(PodGroup)
+    [stored] = applied.list(kind)
     assert (stored.namespace, stored.spec.priority) == ("default", 7)
     with pytest.raises(InputError, match="no PriorityClass with name high was found") as error:
         apply_edits(shop(), [Apply(objects[:1], source="gang.yaml")], release=release)
