@@ -96,7 +96,7 @@ def _tree(
     shape : list
         The shape.
     rules : Rules
-        What the groups have in common.
+        The fields that all groups have in common.
     cpu : int
         The request of a member, in milli-CPU.
     keys : tuple of (str or None)

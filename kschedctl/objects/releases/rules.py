@@ -221,7 +221,7 @@ class PodGroupRules:
     #: True if a member that fails for its group's sake is told no more than that, and is woken by events of the
     #: plugins that refused the group.
     members_name_parent: bool = False
-    #: What PreEnqueue says of a tree with the basic policy without a group that has enough pods.
+    #: The message of PreEnqueue about a tree with the basic policy without a group that has enough pods.
     no_ready_child: str = "waiting for {root} tree to have at least one ready child group"
     #: True if the check of members names pods and the root of their tree, the group's own preemption policy counts
     #: without a gate, and the condition has the reason PodGroupError.

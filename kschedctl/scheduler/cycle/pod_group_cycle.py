@@ -103,7 +103,7 @@ class _Try:
     waits: bool = False
     #: The number of placements that the generator returned.
     n_placements: int = 1
-    #: What the next group sees: the members on their nodes, and the victims condemned for them.
+    #: The cluster as the next group sees it: with the members on their nodes, and the victims condemned for them.
     after: Framework | None = None
     condemned: CondemnedVictims | None = None
 
@@ -126,7 +126,7 @@ class _Try:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What a group is tried in: the cluster, the nodes, and the victims that are condemned."""
+    """The cluster, the nodes and the condemned victims with which a group is tried."""
 
     framework: Framework
     within: Placement

@@ -28,7 +28,7 @@ class GroupStatus(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     #: True if the group itself was refused, and not a member.
     by_group: bool = False
-    #: What the message of such a status begins with; empty since 1.38.
+    #: The beginning of the message of such a status; empty since 1.38.
     prefix: str = GROUP_IS_UNSCHEDULABLE
     #: The plugins that refused the group.
     plugins: frozenset[str] = frozenset()

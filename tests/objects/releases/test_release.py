@@ -1,5 +1,6 @@
 import pytest
 
+from conformance.builds import versions
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.objects.releases.feature_gates import known_gates
@@ -11,17 +12,18 @@ LIMITS = "VolumeLimitScaling"
 GATES = ("NodeDeclaredFeatures", SCORING, LIMITS, "PodLevelResources")
 
 
-def test_the_newest_release_is_the_default() -> None:
-    assert list(RELEASES)[-1] == LATEST.version
+def test_the_newest_published_release_is_the_default() -> None:
+    published = [version for version in RELEASES if "-" not in versions()[version]]
+    assert published[-1] == LATEST.version
     assert tuple(RELEASES) == RELEASE_NAMES
 
 
 def test_gates_have_the_defaults_of_their_release() -> None:
     assert {gate: [r.enabled(gate) for r in RELEASES.values()] for gate in GATES} == {
-        "NodeDeclaredFeatures": [False, False, False, True, True],
-        SCORING: [False, False, False, False, True],
-        LIMITS: [False, False, False, False, True],
-        "PodLevelResources": [False, True, True, True, True],
+        "NodeDeclaredFeatures": [False, False, False, True, True, True],
+        SCORING: [False, False, False, False, True, True],
+        LIMITS: [False, False, False, False, True, True],
+        "PodLevelResources": [False, True, True, True, True, True],
     }
     assert not LATEST.enabled("NoSuchGate")
 
@@ -41,20 +43,23 @@ def test_a_gate_brings_its_plugin_at_the_end_of_the_profile() -> None:
 
 def test_dynamic_resources_came_with_1_34_and_has_a_weight_from_1_35_on() -> None:
     weights = [dict(release.default_plugins).get("DynamicResources") for release in RELEASES.values()]
-    assert weights == [None, 0, 2, 2, 2]
+    assert weights == [None, 0, 2, 2, 2, 2]
 
 
 def test_node_name_comes_before_node_unschedulable_from_1_37_on() -> None:
     first = [[name for name, _ in release.default_plugins[2:4]] for release in RELEASES.values()]
     older = ["NodeUnschedulable", "NodeName"]
-    assert first == [*[older] * 4, older[::-1]]
+    assert first == [*[older] * 4, *[older[::-1]] * 2]
 
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 def test_modelled_gates_are_those_of_kube_scheduler(release: Release) -> None:
     known = known_gates(release.version)
-    assert {gate: known[gate].default for gate in release.features} == dict(release.features)
-    assert all(known[gate].decides for gate in release.features)
+    gates = {gate: on for gate, on in release.features.items() if gate in known}
+    assert {gate: known[gate].default for gate in gates} == gates
+    assert all(known[gate].decides for gate in gates)
+    # What is no gate any more is on for good.
+    assert all(on for gate, on in release.features.items() if gate not in known)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ def test_patch_releases(requested: str, server: str, kubelets: list[str], patche
     assert release is (rules if patched else RELEASES["1.37"])
 
 
-@pytest.mark.parametrize(("server", "version"), [("v1.29.1", "1.33"), ("v1.99.0", NEWEST), ("v2.0.0", NEWEST)])
+@pytest.mark.parametrize(("server", "version"), [("v1.29.1", "1.33"), ("v1.99.0", "1.38"), ("v2.0.0", "1.38")])
 def test_for_a_release_that_is_not_modelled_the_nearest_counts_with_a_warning(server: str, version: str) -> None:
     choice = choose_release("", server, [])
     assert choice.release.version == version
