@@ -493,12 +493,12 @@ def _too_large(situation: Situation, check: ProvisionCheck) -> Diagnosis:
     claim, name = check.claim, check.provisioning.storage_class.name
     wanted = show_storage(requested_storage(claim) or 0)
     limits = [limit for each in capacities(situation.cluster, name) if (limit := volume_limit(each)) is not None]
-    most = f"at most {show_storage(max(limits) * 10**9)} anywhere" if limits else "nothing, as no capacity is reported"
+    most = f"at most {show_storage(max(limits))} anywhere" if limits else "nothing, as no capacity is reported"
     where = _and_there(situation, check.provisioning.enough, "no node has as much")
     first, _ = template_change(situation.cluster, claim)
     smaller = (
         Advice(
-            summary=f"{first}recreate claim {claim.name} with a request of {show_storage(max(limits) * 10**9)} or less",
+            summary=f"{first}recreate claim {claim.name} with a request of {show_storage(max(limits))} or less",
             risk=Risk.REDUCED,
             untried="the claim has no volume, so no data is lost",
             command=recreation_command(situation.cluster, [claim], "then apply the manifest with the smaller request"),

@@ -32,7 +32,10 @@ from kschedctl.sources.snapshot.rewriting import Replacement, anonymous_amount
 #: Kubernetes' own attribute domain, and the attributes in it.
 OWN_DOMAIN: Final = "resource.kubernetes.io"
 OWN_ATTRIBUTES: Final = frozenset({"pcieRoot", "pciBusID"})
-VERSION: Final = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9.]*)?", re.ASCII)
+VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]*)?(?:\+[0-9A-Za-z.-]*)?", re.ASCII)
+#: An identifier of a version's suffix with letters.
+_SUFFIX_WORD: Final = re.compile(r"(?<=[-+.])[0-9A-Za-z-]*[A-Za-z][0-9A-Za-z-]*", re.ASCII)
+_SUFFIX_WORDS: Final = frozenset({"alpha", "beta", "rc", "pre", "dev"})
 #: A string literal or a comment.
 _LITERAL: Final = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|//[^\n]*""")
 #: A word, with a preceding dot (of a field or method) and a following parenthesis (of a call), if any.
@@ -112,8 +115,13 @@ class ExpressionRenaming:
             out.append(self._code(text[end : found.start()]))
             # Comments are dropped.
             if found[1]:
-                is_number = _NUMBER_TEXT.search(text[: found.start()]) is not None and _is_number(found[1][1:-1])
-                out.append(found[0] if is_number else self._literal(found, looks_inside))
+                is_number = _NUMBER_TEXT.search(text[: found.start()]) is not None
+                if is_number and VERSION.fullmatch(found[1][1:-1]):
+                    out.append(found[0].replace(found[1][1:-1], _version(found[1][1:-1], self._names)))
+                elif is_number and _is_quantity(found[1][1:-1]):
+                    out.append(found[0])
+                else:
+                    out.append(self._literal(found, looks_inside))
             end = found.end()
         return "".join([*out, self._code(text[end:])])
 
@@ -140,10 +148,14 @@ class ExpressionRenaming:
         return f"{dot}{pseudonym}" if pseudonym.isidentifier() else f'[{optional}"{pseudonym}"]'
 
 
-def _is_number(text: str) -> bool:
-    """Report whether a text is a quantity or a version."""
-    if VERSION.fullmatch(text.removeprefix("v")):
-        return True
+def _version(text: str, names: Pseudonyms) -> str:
+    """Return a version with pseudonyms for the words of its suffix; those with an order of their own stay."""
+    return _SUFFIX_WORD.sub(
+        lambda word: word[0] if len(word[0]) == 1 or word[0] in _SUFFIX_WORDS else names.word(word[0], "value"), text
+    )
+
+
+def _is_quantity(text: str) -> bool:
     try:
         parse_quantity(text)
     except QuantityError:
@@ -265,7 +277,7 @@ class DeviceRenaming:
         )
 
     def _version(self, text: str) -> str:
-        return text if VERSION.fullmatch(text) else self._names.word(text, "value")
+        return _version(text, self._names) if VERSION.fullmatch(text) else self._names.word(text, "value")
 
     def _taint(self, taint: Any) -> Any:
         names = self._names

@@ -177,16 +177,14 @@ BELOW_JOB = make_pod_group(min_count=1, parentCompositePodGroupName="job")
         ),
         pytest.param(
             [BELOW_JOB, composite("job", 2)],
-            "its group is tried together with CompositePodGroup default/job, which waits: CompositePodGroup job has 1 "
-            "of the 2 groups that it needs",
-            "let the workloads of these groups make the missing pods (untried)",
+            "in its tree of groups default/job, CompositePodGroup job has 1 of the 2 groups that it needs",
+            "let the workload of CompositePodGroup job make 1 more group (untried)",
             id="too few groups",
         ),
         pytest.param(
             [BELOW_JOB, composite("job", 2), make_pod_group("other", min_count=3, parentCompositePodGroupName="job")],
-            "its group is tried together with CompositePodGroup default/job, which waits: PodGroup other has 0 of the "
-            "3 pods that it needs",
-            "let the workloads of these groups make the missing pods (untried)",
+            "in its tree of groups default/job, PodGroup other has 0 of the 3 pods that it needs",
+            "let the workload of PodGroup other make 3 more pods (untried)",
             id="too few pods in another group",
         ),
         pytest.param(

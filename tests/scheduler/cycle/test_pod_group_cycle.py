@@ -484,7 +484,7 @@ def test_a_third_party_plugin_decides_how_many_are_enough_in_1_37() -> None:
 
 
 def test_a_third_party_plugin_generates_placements() -> None:
-    def generate(self: Plugin, group: PodGroupInfo) -> tuple[Placement, ...]:
+    def generate(self: Plugin, group: PodGroupInfo, within: Placement) -> tuple[Placement, ...]:
         return (Placement("odd", np.array([1, 3])),)
 
     plugin = make_plugin("Odd", PlacementGeneratePlugin, generate_placements=generate)

@@ -236,8 +236,8 @@ def csi_capacity(**fields: Any) -> CSIStorageCapacity:
 
 def test_the_largest_volume() -> None:
     assert volume_limit(csi_capacity()) is None
-    assert volume_limit(csi_capacity(capacity="1Ki")) == 1024
-    assert volume_limit(csi_capacity(capacity="1Ki", maximumVolumeSize="1")) == 1
+    assert volume_limit(csi_capacity(capacity="1Ki")) == 1024 * 10**9
+    assert volume_limit(csi_capacity(capacity="1Ki", maximumVolumeSize="1")) == 10**9
 
 
 def test_a_capacity_that_is_no_quantity() -> None:

@@ -81,7 +81,7 @@ class Planter:
             inner = f"{path}[]"
             if structs == (Condition,):
                 return list(self._conditions(path))
-            return [self._value(structs[0], inner) if structs else self.secret(path)]
+            return [self._value(structs[0], inner) if structs else self._leaf(get_args(type_)[0], path)]
         if structs:
             fields = msgspec.structs.fields(structs[0])
             prefix = f"{path}." if path else ""

@@ -194,7 +194,9 @@ def test_no_pod_is_evicted_for_a_gang(version: str) -> None:
 def test_fewer_pods_than_min_count_are_never_tried(version: str) -> None:
     found = count(version, make_group(min_count=3), members(1, 1))
     assert (found.total, group_of(found.next)) == (0, None)
-    assert found.next.pre_enqueue.message == "waiting for minCount pods from a gang to appear in scheduling queue"
+    told = {"1.38": "waiting for podgroup/default/gang+1 to meet its quorum"}
+    text = told.get(version, "waiting for minCount pods from a gang to appear in scheduling queue")
+    assert found.next.pre_enqueue.message == text
 
 
 @pytest.mark.parametrize("version", GROUPING)

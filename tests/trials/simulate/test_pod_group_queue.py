@@ -117,8 +117,10 @@ def test_members_without_their_group_are_in_no_queue_until_it_exists() -> None:
 def test_members_leave_the_queue_with_their_group() -> None:
     bench = Bench(GANG)
     bench.add(*make_members("a b"))
+    bench.see(bench.cluster.without([GANG]))
     bench.queue.delete_group(GANG)
     assert bench.pop() == ""
+    bench.see(bench.cluster.with_added([GANG]))
     bench.queue.add_group(GANG)
     assert bench.pop() == "a b"
 

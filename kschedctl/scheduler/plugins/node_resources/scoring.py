@@ -239,20 +239,33 @@ class StrategyScore(Arithmetic, frozen=True):
 
 
 def ratio_steps(
-    name: str, requested: int, capacity: int, shape: Sequence[tuple[int, int]], score: int, note: str
+    name: str,
+    requested: int,
+    capacity: int,
+    shape: Sequence[tuple[int, int]],
+    score: int,
+    note: str,
+    *,
+    exact: bool = True,
 ) -> Iterator[Step]:
     """Yield the steps that map a utilization to a score (``requested_to_capacity_ratio``).
 
     Args:
         requested, capacity: The requested amount and the capacity, in the same unit.
         shape: Utilization in percent, ascending, and the score there.
+        exact: True if the share is computed without overflow.
     """
     if not capacity or requested > capacity:
         used = 100
         yield Step(f"{name} used", "100", 100, note)
     else:
         used = 100 * requested // capacity
-        yield Step(f"{name} used", f"100 * {requested} // {capacity}", used, note)
+        expression = f"100 * {requested} // {capacity}"
+        if not exact and 100 * requested > np.iinfo(np.int64).max:
+            with np.errstate(over="ignore"):
+                used = int(percent(np.array([requested]), np.array([capacity]))[0])
+            expression, note = str(used), f"{note}; 100 * {requested} overflows 64 bits"
+        yield Step(f"{name} used", expression, used, note)
     right = next((i for i, (utilization, _) in enumerate(shape) if utilization >= used), len(shape))
     if right == 0 or right == len(shape):
         yield Step(

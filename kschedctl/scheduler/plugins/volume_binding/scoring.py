@@ -151,7 +151,9 @@ class StorageScore(Arithmetic, frozen=True):
         for one in self.classes:
             requested, capacity = (format_amount(EPHEMERAL_STORAGE, n) for n in (one.requested, one.capacity))
             note = f"claims request {requested} of {capacity}"
-            yield from ratio_steps(f"class {one.name}", one.requested, one.capacity, self.shape, one.score, note)
+            yield from ratio_steps(
+                f"class {one.name}", one.requested, one.capacity, self.shape, one.score, note, exact=False
+            )
         if not self.classes:
             yield Step("score", "0", 0, "no claim takes a volume whose size counts")
             return
