@@ -511,7 +511,7 @@ class PodGroupTrial(Protocol):
         cluster : Cluster
             The cluster without the possible victims.
         condemned : CondemnedVictims, optional
-            These victims, where the release ranks nodes by them.
+            The possible victims, where the release ranks nodes by them.
         """
 
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
