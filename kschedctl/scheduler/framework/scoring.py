@@ -44,6 +44,9 @@ def run_score(
 
     Raises PluginError if a plugin ends the cycle with an error.
     """
+    if not framework.plugin_names(ExtensionPoint.SCORE, ScorePlugin) and not framework.handle.extenders:
+        # All nodes are equal, and PreScore does not run either.
+        return Scores(rows, {}, {}, {}, np.zeros(len(rows), dtype=np.int64), scorers or framework)
     kept, ask, weights = state.read(CachedResults), partial(_pre_score, framework), framework.profile.weights
     for name in framework.plugin_names(ExtensionPoint.PRE_SCORE, PreScorePlugin):
         if kept is None or framework.plugin_class(name).prepares_from is None:

@@ -42,6 +42,16 @@ def test_equal_scores_are_left_to_chance() -> None:
     assert decide(make_pod(requests={"cpu": "500m"}), make_cluster(nodes)).best == ("a", "b")
 
 
+@pytest.mark.parametrize(("disabled", "error"), [([], True), ([{"name": "*"}], False)])
+def test_pre_score_does_not_run_without_score_plugins(disabled: list[object], error: bool) -> None:
+    # No number is below a value that is no label value.
+    term = {"weight": 1, "preference": {"matchExpressions": [{"key": "disk", "operator": "Lt", "values": ["-3"]}]}}
+    pod = make_pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}})
+    config = make_profile(plugins={"score": {"disabled": disabled}})
+    decision = decide(pod, make_cluster([make_node("a"), make_node("b")]), config=config)
+    assert (bool(decision.error), decision.best) == (error, () if error else ("a", "b"))
+
+
 def test_the_message_counts_reasons_over_nodes() -> None:
     nodes = [
         make_node("a", cpu="1"),
