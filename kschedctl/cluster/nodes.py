@@ -13,7 +13,7 @@ from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import near
 from kschedctl.objects.core import ContainerImage, Node, QuantityText, Taint
-from kschedctl.objects.resources import parse_resources, scheduler_units
+from kschedctl.objects.resources import exact_units, parse_resources
 
 # An index from image names to the nodes that have them, updated incrementally when nodes change.
 
@@ -173,7 +173,7 @@ class Nodes:
         if "allocatable" in known:
             amounts = [self.allocatable[row] for row in source.tolist()] if len(self) else [{}] * len(source)
             for row, node in zip(others.tolist(), nodes, strict=True):
-                amounts[row] = scheduler_units(parse_resources(node.status.allocatable))
+                amounts[row] = exact_units(parse_resources(node.status.allocatable))
             yield "allocatable", tuple(amounts)
 
     def __len__(self) -> int:
@@ -242,13 +242,13 @@ class Nodes:
 
     @cached_property
     def allocatable(self) -> tuple[dict[str, int], ...]:
-        """The allocatable amounts of each node by resource, in the scheduler's units (milli-CPU, bytes, counts)."""
+        """The allocatable amounts of each node by resource, in milli-CPU, bytes and counts, however large."""
         interned: dict[tuple[tuple[str, QuantityText], ...], dict[str, int]] = {}
         out = []
         for node in self.objects:
             key = tuple(node.status.allocatable.items())
             if key not in interned:
-                interned[key] = scheduler_units(parse_resources(node.status.allocatable))
+                interned[key] = exact_units(parse_resources(node.status.allocatable))
             out.append(interned[key])
         return tuple(out)
 

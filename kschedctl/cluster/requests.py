@@ -11,6 +11,7 @@ from kschedctl.cluster.records import PodClass
 from kschedctl.cluster.slots import Moves
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Node
+from kschedctl.objects.quantity import bounded
 from kschedctl.objects.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -156,7 +157,7 @@ class ResourceColumns:
         out = np.zeros((len(self.names), len(rows)), dtype=np.int64)
         for i, amounts in enumerate(rows):
             for name, amount in amounts.items():
-                out[self.index[name], i] = amount
+                out[self.index[name], i] = bounded(amount, saturate=self._rules.saturate)
         return out
 
 
@@ -177,6 +178,6 @@ def _of_classes(classes: Sequence[PodClass], rules: RequestRules) -> tuple[list[
     for i, pod_class in enumerate(classes):
         nanos = pod_requests(pod_class.pod, rules)
         # A ``pods`` entry in a pod's requests is ignored; every pod counts as 1.
-        requests.append({**scheduler_units(nanos), PODS: 1})
+        requests.append({**scheduler_units(nanos, rules), PODS: 1})
         non_zero[:, i] = non_zero_requests(pod_class.pod, rules, nanos)
     return requests, non_zero

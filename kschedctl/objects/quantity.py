@@ -161,7 +161,7 @@ def quantity_text(nanos: int) -> str:
 
 def value(nanos: int) -> int:
     """Return whole units as an int64, rounded away from zero (Quantity.Value)."""
-    return _scaled(nanos, NANO)
+    return bounded(_scaled(nanos, NANO))
 
 
 def saturated_value(nanos: int) -> int:
@@ -170,19 +170,28 @@ def saturated_value(nanos: int) -> int:
     >>> saturated_value(parse_quantity("10E")), value(parse_quantity("10E"))
     (9223372036854775807, 0)
     """
-    bound = _MAX_INT64 * NANO
-    return value(min(max(nanos, -bound), bound))
+    return bounded(_scaled(nanos, NANO), saturate=True)
 
 
 def milli_value(nanos: int) -> int:
     """Return thousandths of a unit as an int64, rounded away from zero (Quantity.MilliValue)."""
-    return _scaled(nanos, _MILLI)
+    return bounded(_scaled(nanos, _MILLI))
+
+
+def scaled_amount(nanos: int, *, milli: bool) -> int:
+    """Return whole units or thousandths, rounded away from zero, however large."""
+    return _scaled(nanos, _MILLI if milli else NANO)
+
+
+def bounded(amount: int, *, saturate: bool = False) -> int:
+    """Return an amount as an int64: what does not fit is zero, or since 1.38 the nearest int64."""
+    if -_MAX_INT64 - 1 <= amount <= _MAX_INT64:
+        return amount
+    return min(max(amount, -_MAX_INT64 - 1), _MAX_INT64) if saturate else 0
 
 
 def _scaled(nanos: int, unit: int) -> int:
-    scaled = _divide_up(nanos, unit) if nanos >= 0 else -_divide_up(-nanos, unit)
-    # Kubernetes treats a quantity that does not fit into an int64 as zero.
-    return scaled if -_MAX_INT64 - 1 <= scaled <= _MAX_INT64 else 0
+    return _divide_up(nanos, unit) if nanos >= 0 else -_divide_up(-nanos, unit)
 
 
 def _divide_up(dividend: int, divisor: int) -> int:

@@ -15,7 +15,7 @@ from kschedctl.common.wording import counted
 from kschedctl.objects.core import ResourceList
 from kschedctl.objects.names import extended_resource_problems
 from kschedctl.objects.pod import Container, ContainerStatus, Pod, ResourceRequirements
-from kschedctl.objects.quantity import NANO, QuantityError, milli_value, parse_quantity, value
+from kschedctl.objects.quantity import NANO, QuantityError, bounded, parse_quantity, scaled_amount
 from kschedctl.objects.releases.release import Release
 
 CPU: Final = "cpu"
@@ -45,7 +45,8 @@ class RequestRules(msgspec.Struct, frozen=True):
     #: True if the desired, allocated and actuated requests are each summed over the pod before the maximum per
     #: resource is taken; False if the maximum is taken per container.
     totals: bool = False
-    #: True if the sum over a node's pods stays at the largest int64 where it would exceed it; False if it wraps.
+    #: True if an amount or the sum over a node's pods stays at the largest int64 where it would exceed it; False if the
+    #: amount counts as 0, and the sum wraps.
     saturate: bool = False
 
     @classmethod
@@ -74,13 +75,23 @@ def is_scalar_resource(name: str) -> bool:
     )
 
 
-def scheduler_units(nanos: Mapping[str, int]) -> dict[str, int]:
-    """Return the resources that the scheduler counts, in its units: milli-CPU, bytes, and counts, all rounded up."""
+def exact_units(nanos: Mapping[str, int]) -> dict[str, int]:
+    """Return the resources that the scheduler counts, in milli-CPU, bytes and counts, rounded up, however large."""
     return {
-        name: milli_value(amount) if name == CPU else value(amount)
+        name: scaled_amount(amount, milli=name == CPU)
         for name, amount in nanos.items()
         if name in (CPU, MEMORY, EPHEMERAL_STORAGE, PODS) or is_scalar_resource(name)
     }
+
+
+def scheduler_units(nanos: Mapping[str, int], rules: RequestRules | None = None) -> dict[str, int]:
+    """Return the resources that the scheduler counts, as int64 in its units: milli-CPU, bytes, and counts.
+
+    Args:
+        rules: The rules for amounts that do not fit into an int64; by default these are 0, as until 1.37.
+    """
+    saturate = rules is not None and rules.saturate
+    return {name: bounded(amount, saturate=saturate) for name, amount in exact_units(nanos).items()}
 
 
 def parse_resources(resources: ResourceList, path: str = "") -> Nanos:
@@ -159,7 +170,8 @@ def non_zero_requests(pod: Pod, rules: RequestRules, requests: Mapping[str, int]
     if rules.pod_level and pod_level_requests(pod):
         missing = {name: amount for name, amount in _NON_ZERO_DEFAULTS.items() if name not in requests}
     counted = pod_requests(pod, rules, non_missing=missing) if missing else requests
-    return milli_value(counted.get(CPU, 0)), value(counted.get(MEMORY, 0))
+    units = scheduler_units(counted, rules)
+    return units.get(CPU, 0), units.get(MEMORY, 0)
 
 
 def scoring_requests(pod: Pod, rules: RequestRules) -> Nanos:

@@ -111,7 +111,7 @@ def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
     feasible = np.zeros(len(cluster.nodes), dtype=np.bool_)
     feasible[first.searched] = statuses.code[first.searched] == 0
     rules = framework.handle.request_rules
-    requests = scheduler_units(pod_requests(pod, spec_only(rules, pod_level=True)))
+    requests = scheduler_units(pod_requests(pod, spec_only(rules, pod_level=True)), rules)
     columns = cluster.resources(rules)
     out = np.full(len(cluster.nodes), np.iinfo(np.int64).max, dtype=np.int64)
     for resource, amount in {**requests, PODS: 1}.items():

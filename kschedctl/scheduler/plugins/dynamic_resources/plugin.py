@@ -209,7 +209,7 @@ class DynamicResources(
         classes = backing_classes(self.handle.cluster)
         if not classes:
             return None
-        requests = scheduler_units(pod_requests(pod, self.handle.request_rules))
+        requests = scheduler_units(pod_requests(pod, self.handle.request_rules), self.handle.request_rules)
         amounts = {name: amount for name, amount in requests.items() if amount and is_scalar_resource(name)}
         if not resources_with_class(amounts, classes):
             return None

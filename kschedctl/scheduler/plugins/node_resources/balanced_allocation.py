@@ -105,7 +105,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     def _wanted(self, pod: Pod) -> dict[str, int]:
         requests = pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True))
-        return {name: requested_amount(requests, name) for name in self._resources}
+        return {name: requested_amount(requests, name, self.handle.request_rules) for name in self._resources}
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         return signed_requests(self.handle, pod)

@@ -88,7 +88,7 @@ _IN_PLACE: str = "InPlacePodVerticalScaling"
 def signed_requests(handle: Handle, pod: Pod) -> Hashable | None:
     """Return the requests as signature of the pod, or ``None`` if devices may satisfy one of them."""
     release = handle.release
-    requests = scheduler_units(pod_requests(pod, spec_only(handle.request_rules, pod_level=True)))
+    requests = scheduler_units(pod_requests(pod, spec_only(handle.request_rules, pod_level=True)), handle.request_rules)
     if release.devices_back_extended_resources:
         if release.queue.devices_prevent_batches:
             return None
@@ -216,7 +216,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if not new.spec.node_name:
             return False
         rules = self.handle.request_rules
-        before, after, wanted = (scheduler_units(pod_requests(each, rules)) for each in (old, new, pod))
+        before, after, wanted = (scheduler_units(pod_requests(each, rules), rules) for each in (old, new, pod))
         return any(amount and before.get(name, 0) > after.get(name, 0) for name, amount in wanted.items())
 
     def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
@@ -264,7 +264,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
         The pod itself counts as 1 of the resource ``pods``. Ignored extended resources are left out.
         """
-        requests = scheduler_units(pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True)))
+        rules = self.handle.request_rules
+        requests = scheduler_units(pod_requests(pod, spec_only(rules, pod_level=True)), rules)
         others = sorted(name for name in requests if name not in (*_NATIVE, PODS) and not self._ignored(name))
         order = (*(name for name in _NATIVE if name in requests), *others)
         return {PODS: 1, **{name: requests[name] for name in order if requests[name] > 0}}
@@ -356,7 +357,10 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def _scored_requests(self, pod: Pod) -> dict[str, int]:
         pod_level = self.handle.release.fit_scores_pod_level_resources
         requests = scoring_requests(pod, spec_only(self.handle.request_rules, pod_level=pod_level))
-        return {r.name: requested_amount(requests, r.name) for r in self._args.scoring_strategy.resources}
+        return {
+            r.name: requested_amount(requests, r.name, self.handle.request_rules)
+            for r in self._args.scoring_strategy.resources
+        }
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         return weighted_mean(self._offers(state, pod, rows), self._weights, self._kernel, only_positive=self._ratio)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, round_half_away, truncated_divide
-from kschedctl.objects.quantity import milli_value, value
+from kschedctl.objects.quantity import bounded, scaled_amount
 from kschedctl.objects.resources import CPU, MEMORY, PODS, Nanos, RequestRules, format_amount, is_scalar_resource
 from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE
@@ -28,10 +28,10 @@ class Allocation(msgspec.Struct, frozen=True):
     requested: Int64Array
 
 
-def requested_amount(requests: Nanos, resource: str) -> int:
+def requested_amount(requests: Nanos, resource: str, rules: RequestRules) -> int:
     """Return the requested amount of a resource: milli-CPU, bytes or a count."""
-    amount = requests.get(resource, 0)
-    return milli_value(amount) if resource == CPU else value(amount)
+    amount = scaled_amount(requests.get(resource, 0), milli=resource == CPU)
+    return bounded(amount, saturate=rules.saturate)
 
 
 def allocations(
