@@ -179,8 +179,16 @@ class PodGroupVictimData(Data, frozen=True):
     """Pods that are evicted together for the group."""
 
     pods: Annotated[tuple[str, ...], "The pods, as namespace/name."]
-    group: Annotated[str, "The PodGroup that is evicted as a whole; empty for a single pod."]
+    group: Annotated[str, "The group that is evicted as a whole; empty for a single pod."]
     priority: Annotated[int, "The priority by which they count as victims."]
+    kind: Annotated[str, "PodGroup, or CompositePodGroup for a tree of groups; empty for a single pod."] = ""
+
+    @property
+    def title(self) -> str:
+        """The victim in words: a pod, or a group."""
+        if not self.group:
+            return self.pods[0]
+        return f"{'composite pod group' if self.kind == 'CompositePodGroup' else 'pod group'} {self.group}"
 
 
 class SubgroupData(Data, frozen=True):
@@ -278,7 +286,9 @@ class PodGroupData(Data, frozen=True):
             below = [each for each in self.subgroups if each.parent == self.name and each.depth == 1]
             needed = 1 if self.min_group_count is None else self.min_group_count
             fit = sum(each.fits for each in below)
-            return f"{has} and {fit} of {counted(len(below), 'group')} {'fits' if fit == 1 else 'fit'}, {needed} must"
+            fits = "fits" if fit == 1 or len(below) == 1 else "fit"
+            untried = f"; {self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""
+            return f"{has} and {fit} of {counted(len(below), 'group')} {fits}, {needed} must{untried}"
         if self.min_count is None:
             return has
         untried = f" and {self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""

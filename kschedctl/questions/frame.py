@@ -358,7 +358,8 @@ def whose_nodes(group: PodGroupData) -> Document:
     if failing is not None and group.outcome is not GroupOutcome.SCHEDULED:
         yield GAP
         before = sum(1 for member in group.members if member.node)
-        beside = f", with {counted(before, 'member')} before it in place" if before else ""
+        # A group of a tree that fails gives its nodes back.
+        beside = f", with {counted(before, 'member')} before it in place" if before and not group.subgroups else ""
         yield Paragraph(f"The nodes as {failing.pod} finds them{beside}:", Tone.FAINT)
 
 
@@ -382,11 +383,7 @@ def _victims_section(group: PodGroupData) -> Document:
     yield Heading("Evicted for the group")
     in_groups = any(unit.group for unit in group.victims)
     rows = [
-        (
-            f"pod group {unit.group}" if unit.group else unit.pods[0],
-            str(unit.priority),
-            *((listed(list(unit.pods) if unit.group else ["-"]),) if in_groups else ()),
-        )
+        (unit.title, str(unit.priority), *((listed(list(unit.pods) if unit.group else ["-"]),) if in_groups else ()))
         for unit in group.victims
     ]
     yield table(("victim", "priority", *(("pods",) if in_groups else ())), rows, numeric=(1,))

@@ -120,7 +120,9 @@ def _placement(each: PlacementDecision, decision: PodGroupDecision) -> PodGroupP
     if not fits and failing is not None and failing.decision is not None:
         # The counts of nodes are in the table already.
         stops = failing.message.partition(": ")[2].partition(". ")[0].rstrip(".") or failing.message
-    return PodGroupPlacementData(each.placement.name, len(each.placement.rows), fits, each.n_fitting, stops, chosen)
+    return PodGroupPlacementData(
+        each.placement.name, len(each.placement.rows), fits, decision.n_fitting_in(each), stops, chosen
+    )
 
 
 def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
@@ -130,7 +132,10 @@ def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
     units = victim_units(decision.cluster, decision.victims, decision.framework.release)
     return tuple(
         PodGroupVictimData(
-            tuple(pods.key(pod) for pod in unit.pods), unit.group if len(unit.pods) > 1 else "", unit.priority
+            tuple(pods.key(pod) for pod in unit.pods),
+            unit.group if len(unit.pods) > 1 else "",
+            unit.priority,
+            ("", "PodGroup", "CompositePodGroup")[unit.rank] if len(unit.pods) > 1 else "",
         )
         for unit in units
     )

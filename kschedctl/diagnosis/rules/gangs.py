@@ -59,7 +59,7 @@ def gang_members(situation: Situation) -> Iterator[Diagnosis]:
     n = len(group.group.unscheduled) - group.n_fitting
     if n == 1:
         shortage = f"the other one lacks {amounts}"
-    elif all(each.spec == situation.pod.spec for each in group.group.unscheduled[-n:]):
+    elif not group.group.is_tree and all(each.spec == situation.pod.spec for each in group.group.unscheduled[-n:]):
         shortage = f"the other {n} lack {amounts} each"
     else:
         # The others differ: only the one that was tried is known to lack this.

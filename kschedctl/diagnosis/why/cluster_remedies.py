@@ -206,11 +206,17 @@ def fewer_pods(decision: Decision) -> Iterator[Remedy]:
             there |= rejected[plugin]
         for plugin in _WITHOUT_PODS & set(rejected):
             there &= ~rejected[plugin]
-    context = RemedyContext(decision.pod, decision.cluster, decision.release)
+    context, own = RemedyContext(decision.pod, decision.cluster, decision.release), _own_members(decision)
     for index in pods.assigned[there[pods.node_row[pods.assigned]]].tolist():
         ends = pods.records[index].metadata.deletion_timestamp is not None
-        if pods.key(index) != decision.pod.key and not ends and not _comes_back(decision, index):
+        if pods.key(index) not in own and not ends and not _comes_back(decision, index):
             yield from context.pod_removed(pods.key(index), within=float(pods.priority[index]))
+
+
+def _own_members(decision: Decision) -> frozenset[str]:
+    """Return the pod, and the pending members of its group or tree: they may have a node while a later one is tried."""
+    group = group_of(decision)
+    return frozenset((decision.pod.key, *(pod.key for pod in (group.group.unscheduled if group is not None else ()))))
 
 
 def _comes_back(decision: Decision, index: int) -> bool:
@@ -251,6 +257,7 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
         index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
         for index in pods.on_node(row).tolist()
     }
+    stay = {*kept, *_own_members(decision)}
     ending = {index: has for index, has in held.items() if pods.records[index].metadata.deletion_timestamp is not None}
     soon = [index for index in ending if ends_soon(cluster, index)]
     if all(sum(ending[index][name] for index in soon) >= lacking[name] for name in lacking):
@@ -261,7 +268,7 @@ def freeing_deletions(decision: Decision, row: int, kept: Collection[str] = ()) 
     amounts = {
         index: has
         for index, has in held.items()
-        if index not in ending and can_make_way(cluster, index, decision.pod) and pods.key(index) not in kept
+        if index not in ending and can_make_way(cluster, index, decision.pod) and pods.key(index) not in stay
     }
     own = decision.pod.spec.priority or 0
 

@@ -118,17 +118,21 @@ def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: boo
 def _decide_group_after(decision: Decision, group: PodGroupDecision, changes: Sequence[Change]) -> Decision | None:
     """Decide for the whole group of a pod with changes made; return ``None`` if they cannot be made.
 
-    Changes of the pod are made in all members: they come from one template.
+    Changes of the pod are made in all members of its PodGroup: they come from one template.
     """
     own = {"kind": "Pod", "name": decision.pod.name, "namespace": decision.pod.namespace}
     of_pod = [
         each for each in changes if isinstance(each, Patch) and all(getattr(each, k) == v for k, v in own.items())
     ]
-    others = [each for each in changes if each not in of_pod]
+    others, name = [each for each in changes if each not in of_pod], decision.pod.spec.pod_group_name
     try:
         cluster = make_changes(group.cluster, decision.pod, others).cluster
         members = [
-            make_changes(cluster, member, [structs.replace(each, name=member.name) for each in of_pod]).pod
+            make_changes(
+                cluster,
+                member,
+                [structs.replace(each, name=member.name) for each in of_pod if member.spec.pod_group_name == name],
+            ).pod
             for member in group.group.unscheduled
             if (member.namespace, member.name) in cluster.pods.index
         ]

@@ -166,8 +166,8 @@ schedulingPolicy:
 def groups_of_tree_differ(group: LintObject, context: LintContext) -> Iterator[Problem]:
     """A group does not agree with the group above it, so that its tree is never tried.
 
-    All groups of a tree must be of one Workload (``workloadRef.workloadName``) and have one priority. Below a gang there
-    must be gangs, below a group that is evicted as a whole (``disruptionMode: all``) only such groups, and above a PodGroup
+    All groups of a tree must be of one Workload (``workloadRef.workloadName``) and have one priority and preemption
+    policy. Below a gang there must be gangs, below a group that is evicted as a whole (``disruptionMode: all``) only such groups, and above a PodGroup
     at most three CompositePodGroups. The rule reports nothing about a priority class that is neither in the manifest set
     nor in the snapshot.
 
@@ -223,6 +223,11 @@ def _differences(
             steps = ("spec", "priorityClassName") if classes[0] else ("spec",)
             message = f"priority {values[0]} differs from priority {values[1]} of its parent"
             yield message, steps, ("spec", "priorityClassName"), "write one priorityClassName in all groups of the tree"
+    field: Steps = ("spec", "preemptionPolicy")
+    policies = [text(at(each.raw, *field)) for each in (group, parent)]
+    if all(policies) and policies[0] != policies[1]:
+        message = f"preemptionPolicy {policies[0]} differs from {policies[1]} of its parent"
+        yield message, field, field, "write one preemptionPolicy in all groups of the tree"
     gang: Steps = (*_POLICY, "gang")
     if at(parent.raw, *gang) is not None and at(group.raw, *_POLICY, "basic") is not None:
         message = f"the basic policy is not possible below {parent.name}, which is a gang"

@@ -43,8 +43,8 @@ RULE_WORDS: Final[Mapping[str, RuleWords]] = MappingProxyType(
         ),
         "absent_points": RuleWords(
             "extension-points",
-            "plugins have the extension points of {release}; since 1.37 NodeName, NodeUnschedulable and "
-            "TaintToleration run at PreFilter, too, which changes messages",
+            "plugins have the extension points of {release}: since 1.37 NodeName, NodeUnschedulable and "
+            "TaintToleration run at PreFilter, too; since 1.38 GangScheduling does not run at Permit",
             advice=_TEXTS,
         ),
         "dynamic_resources_scores": RuleWords(

@@ -1,5 +1,6 @@
 """``capacity``: the number of further copies of a pod that fit, one after another, and what stops the next one."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -253,7 +254,8 @@ def capacity_answer(
             for own in ([node for node in copies if node.zone == zone],)
         ),
         message=decision.error or decision.event_message,
-        gate="" if found.total else decision.pre_enqueue.message,
+        # The next copy has a name that no object has.
+        gate="" if found.total else re.sub(r"\+[0-9]+(?= )", "", decision.pre_enqueue.message),
         refusals=tuple(node for node in told.nodes if not node.fits),
         diagnoses=told.diagnoses if gang is None and decision.outcome is Outcome.UNSCHEDULABLE else (),
         gang=gang,

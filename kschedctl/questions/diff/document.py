@@ -293,7 +293,7 @@ def _rules_section(rules: Sequence[ReleaseRuleData]) -> Document:
     rows = []
     for rule in rules:
         told = (f"before: {rule.before}", f"after: {rule.after}", *([f"to do: {rule.advice}"] if rule.advice else ()))
-        since = f"since {rule.since}" if rule.since else "set by an option"
+        since = f"since {rule.since}" if rule.since else "feature gate"
         rows.append((str(rule.pods), (rule.name, since), told))
     yield table(("pods", "rule", "behaviour"), rows, numeric=(0,))
 

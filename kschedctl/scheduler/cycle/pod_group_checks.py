@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import DisruptionMode
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.runtime import Framework
@@ -96,8 +95,8 @@ def _group_problems(group: PodGroupInfo, parent: PodGroupInfo, root: PodGroupInf
 
 
 def _disrupts_single(group: PodGroupInfo) -> bool:
-    mode = group.group.spec.disruption_mode if group.group is not None else None
-    return isinstance(mode, DisruptionMode) and mode.single is not None
+    # That is the mode of a group without one.
+    return group.group is not None and not group.group.spec.disrupts_all
 
 
 def _pod_problems(pods: Sequence[Pod], root: PodGroupInfo, first: Pod, policy: str) -> Iterator[str]:

@@ -89,11 +89,6 @@ class PlacementDecision(msgspec.Struct, frozen=True):
     #: The members that were tried, in order.
     members: tuple[MemberDecision, ...]
 
-    @property
-    def n_fitting(self) -> int:
-        """The number of members that found a node."""
-        return sum(bool(member.node) for member in self.members)
-
 
 class SubgroupDecision(msgspec.Struct, frozen=True):
     """The decision for a group of a tree, below the root."""
@@ -146,8 +141,28 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
     @property
     def n_fitting(self) -> int:
         """The number of members that find a node, in the placement in which most do."""
-        most = max((each.n_fitting for each in self.placements), default=0)
+        most = max((self.n_fitting_in(each) for each in self.placements), default=0)
         return max(most, sum(bool(member.node) for member in self.members))
+
+    def n_fitting_in(self, tried: PlacementDecision) -> int:
+        """Return the number of members that find a node in a placement at the same time.
+
+        A group of a tree that fails gives its nodes back: it counts with what it found unless a later one uses them.
+        """
+        placed = {member.pod.key for member in tried.members if member.node}
+
+        def fitting(group: PodGroupInfo) -> tuple[int, bool]:
+            if not group.is_tree:
+                n = sum(pod.key in placed for pod in group.unscheduled)
+                return n, n + len(group.scheduled(self.cluster)) >= group.min_count
+            total = succeeded = in_part = 0
+            for child in group.children:
+                n, fits = fitting(child)
+                total, succeeded, in_part = total + fits * n, succeeded + fits, 0 if fits else in_part or n
+            is_enough = succeeded >= group.min_count
+            return total + (0 if is_enough else in_part), is_enough
+
+        return fitting(self.group)[0]
 
     def fitting_in(self, group: PodGroupInfo) -> int:
         """Return what a group of the tree has of what it needs, in the placement in which most members find a node.
@@ -165,18 +180,22 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
         """Return the decision for a member, as part of this one.
 
         It is that of the member itself if the group is scheduled, else that of the first member that finds no node, in
-        the placement in which most members do: the answer for one member is the answer for all.
+        the placement in which most members do: the answer for one member is the answer for all. Of a tree, members of
+        the pod's own group go first.
         """
-        own = next(member for member in self.members if member.pod.key == pod.key)
-        telling = own
-        if self.outcome is not GroupOutcome.SCHEDULED and self.placements:
-            telling = next((member for member in self.fullest.members if member.search and not member.node), own)
+        own = telling = next(member for member in self.members if member.pod.key == pod.key)
+        if self.placements and (self.outcome is not GroupOutcome.SCHEDULED or (self.group.is_tree and not own.node)):
+            failing = [member for member in self.fullest.members if member.search and not member.node]
+            name = pod.spec.pod_group_name
+            telling = next((one for one in failing if one.pod.spec.pod_group_name == name), (failing or [own])[0])
         found = telling.decision
         if found is None or own.is_error:
             found = Decision.untried(self.framework, own.pod, own.message, is_error=own.is_error)
         if found.pod.spec == own.pod.spec:
             # Members of one template are alike: the answer is the same, and further questions name the pod asked for.
             found = replace(found, pod=own.pod)
+        else:
+            own = next((member for member in self.members if member.pod.key == found.pod.key), own)
         if found.statuses is not None and found.statuses.outside is not None:
             key = self.group.topology_key
             said = Reason(f"not in the {key.rpartition('/')[2]} in which the group is tried")
@@ -196,7 +215,7 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
     @property
     def fullest(self) -> PlacementDecision:
         """The placement in which most members find a node, the first of several; one was tried."""
-        return max(self.placements, key=lambda each: each.n_fitting)
+        return max(self.placements, key=self.n_fitting_in)
 
     @property
     def condition(self) -> Condition | None:

@@ -164,7 +164,7 @@ def not_modelled_in(group: PodGroupInfo, release: Release, *, alone: bool = Fals
         if each.pod_group is None:
             continue
         parent = each.pod_group.spec.parent_composite_pod_group_name
-        if parent and (alone or not release.enabled(COMPOSITE_POD_GROUP)):
+        if parent and (alone or COMPOSITE_POD_GROUP not in release.features):
             effect = "the answer assumes that the group is scheduled by itself"
             notes.append(NotModelled(f"CompositePodGroup {parent}", effect))
         if each.pod_group.spec.resource_claims:
