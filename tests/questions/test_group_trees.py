@@ -98,7 +98,7 @@ FOUR = [*DRIVER, *workers("w-0 w-1 w-2")]
             [composite("job"), *JOB[1:]],
             GroupOutcome.SCHEDULED,
             None,
-            "3 of 4 members find a node and 1 of 2 groups fits, 1 must",
+            "1 of 4 members find a node and 1 of 2 groups fits, 1 must",
             ["- job/driver 1/1 pods, 1 needed: fits", "- job/workers 2/3 pods, 3 needed: no"],
             id="the basic policy needs one group",
         ),
@@ -112,7 +112,7 @@ FOUR = [*DRIVER, *workers("w-0 w-1 w-2")]
             ],
             GroupOutcome.UNSCHEDULABLE,
             1,
-            "3 of 4 members find a node and 0 of 1 group fit, 1 must",
+            "3 of 4 members find a node and 0 of 1 group fits, 1 must",
             [
                 "- job/inner 1/2 groups, 2 needed: no",
                 "-- inner/driver 1/1 pods, 1 needed: fits",

@@ -360,7 +360,7 @@ def test_all_members_are_in_one_domain(release: Release) -> None:
     full = [running("r", "x0", "1")]
     decision = decide(release, members(4), make_pod_group(min_count=4, topology_key=RACK), nodes=RACKS, others=full)
     assert {each.node[0] for each in decision.members} == {"y"}
-    assert [(each.placement.name, each.n_fitting) for each in decision.placements] == [("x", 3), ("y", 4)]
+    assert [(each.placement.name, decision.n_fitting_in(each)) for each in decision.placements] == [("x", 3), ("y", 4)]
     assert decision.chosen is not None
     assert decision.chosen.name == "y"
 

@@ -473,7 +473,7 @@ def outcome(decision: PodGroupDecision) -> object:
     """Return all that an attempt decides."""
     members = [(m.pod.key, m.node, m.message, m.nominated, m.is_error, m.fits, m.preempts_on) for m in decision.members]
     victims = [decision.cluster.pods.key(index) for index in decision.victims]
-    placements = [(p.placement.name, p.status, p.n_fitting) for p in decision.placements]
+    placements = [(p.placement.name, p.status, decision.n_fitting_in(p)) for p in decision.placements]
     return decision.status, members, victims, placements, decision.waits_for_victims
 
 
