@@ -43,7 +43,7 @@ from kschedctl.questions.pod_groups import pod_group_data
 from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, expansion_data
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome, SearchScope
-from kschedctl.scheduler.cycle.pod_group_decision import group_of
+from kschedctl.scheduler.cycle.pod_group_decision import DecisionInGroup, group_of
 from kschedctl.scheduler.devices.allocator import Place, merge_places
 from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
@@ -331,7 +331,7 @@ def _notes(decision: Decision) -> tuple[str, ...]:
 
 
 def _pod(decision: Decision, node_name: str) -> PodData:
-    pod = decision.pod
+    pod = decision.asked if isinstance(decision, DecisionInGroup) else decision.pod
     wanted = scheduler_units(pod_requests(pod, decision.framework.handle.request_rules))
     return PodData(
         namespace=pod.metadata.namespace,

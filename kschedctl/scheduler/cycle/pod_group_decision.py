@@ -194,8 +194,6 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
         if found.pod.spec == own.pod.spec:
             # Members of one template are alike: the answer is the same, and further questions name the pod asked for.
             found = replace(found, pod=own.pod)
-        else:
-            own = next((member for member in self.members if member.pod.key == found.pod.key), own)
         if found.statuses is not None and found.statuses.outside is not None:
             key = self.group.topology_key
             said = Reason(f"not in the {key.rpartition('/')[2]} in which the group is tried")
@@ -210,7 +208,8 @@ class PodGroupDecision(msgspec.Struct, frozen=True):
             )
         best = found.best if own.node in found.best else (own.node,) if own.node else ()
         changed = replace(found, best=best, message="" if own.is_error else own.message)
-        return DecisionInGroup(group=self, **{each.name: getattr(changed, each.name) for each in fields(Decision)})
+        parts = {each.name: getattr(changed, each.name) for each in fields(Decision)}
+        return DecisionInGroup(group=self, asked=own.pod, **parts)
 
     @property
     def fullest(self) -> PlacementDecision:
@@ -255,6 +254,8 @@ class DecisionInGroup(Decision):
     """The decision for a member of a pod group, as part of the decision for the group."""
 
     group: PodGroupDecision
+    #: The member; ``pod`` is the one whose search is told, if they differ.
+    asked: Pod
 
 
 def group_of(decision: Decision) -> PodGroupDecision | None:

@@ -185,6 +185,14 @@ def of_workload(name: str) -> str:
         pytest.param(
             [], [BASIC], [], "the basic policy is not possible below job, which is a gang", id="basic below a gang"
         ),
+        pytest.param(
+            ["preemptionPolicy: Never"],
+            ["preemptionPolicy: PreemptLowerPriority"],
+            [],
+            "preemptionPolicy PreemptLowerPriority differs from Never of its parent",
+            id="two preemption policies",
+        ),
+        pytest.param(["preemptionPolicy: Never"], [], [], "", id="a policy that admission may set"),
         pytest.param([BASIC], [BASIC], [], "", id="basic below basic"),
         pytest.param([BASIC], [], [], "", id="a gang below basic"),
         pytest.param([ALL], [ALL], [], "", id="both are evicted as a whole"),
