@@ -26,7 +26,7 @@ def batch(
     kubernetes_version: Annotated[
         str,
         version_option(
-            "--kubernetes-version", "Kubernetes release whose rules apply. Default: the newest modelled release."
+            "--kubernetes-version", "Kubernetes release whose rules apply. Default: the newest published release."
         ),
     ] = "",
     gates: GatesOption = None,

@@ -1,4 +1,4 @@
-"""The choice of the release: the requested one, else the cluster's, else the newest modelled one."""
+"""The choice of the release: the requested one, else the cluster's, else the newest published one."""
 
 import re
 from collections.abc import Iterable

@@ -34,7 +34,7 @@ class Scheduler:
     cluster : Cluster
         The cluster to schedule pods in. It is never changed.
     release : Release, optional
-        The release whose rules apply; by default the newest modelled one.
+        The release whose rules apply; by default the newest published one.
     configuration : SchedulerConfiguration, optional
         The profiles and their plugins; by default kube-scheduler's own.
     registry : Registry, optional
