@@ -188,12 +188,8 @@ MEANINGS: Final[Mapping[str, Mapping[str, Meaning]]] = {
         "claim *, request *: adding * devices exceeds the claim limit of *, with * already accounted for": (
             "A claim can hold 32 devices at most; with this request, it requests more."
         ),
-        "claim *, request *: asks for all devices, but resource pool * is currently being updated": (
-            "`allocationMode: All` needs complete pools, and slices of this one are missing."
-        ),
-        "claim *, request *: asks for all devices, but resource pool * is currently invalid": (
-            "`allocationMode: All` needs valid pools, and this one has a device name twice."
-        ),
+        "claim *, request *: asks for all devices, but resource pool * is currently being updated": (NotAllocated,),
+        "claim *, request *: asks for all devices, but resource pool * is currently invalid": (NotAllocated,),
         "claim *, request *: cannot add device * because a claim constraint would not be satisfied": (
             "`allocationMode: All` requires each device, and a constraint of the claim excludes one."
         ),
