@@ -34,7 +34,7 @@ OWN_DOMAIN: Final = "resource.kubernetes.io"
 OWN_ATTRIBUTES: Final = frozenset({"pcieRoot", "pciBusID"})
 VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]*)?(?:\+[0-9A-Za-z.-]*)?", re.ASCII)
 #: An identifier of a version's suffix with letters.
-_SUFFIX_WORD: Final = re.compile(r"(?<=[-+.])[0-9A-Za-z-]*[A-Za-z][0-9A-Za-z-]*", re.ASCII)
+_SUFFIX_WORD: Final = re.compile(r"[0-9A-Za-z]*[A-Za-z][0-9A-Za-z]*", re.ASCII)
 _SUFFIX_WORDS: Final = frozenset({"alpha", "beta", "rc", "pre", "dev"})
 #: A string literal or a comment.
 _LITERAL: Final = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|//[^\n]*""")
@@ -150,8 +150,11 @@ class ExpressionRenaming:
 
 def _version(text: str, names: Pseudonyms) -> str:
     """Return a version with pseudonyms for the words of its suffix; those with an order of their own stay."""
-    return _SUFFIX_WORD.sub(
-        lambda word: word[0] if len(word[0]) == 1 or word[0] in _SUFFIX_WORDS else names.word(word[0], "value"), text
+    end = re.match(r"v?[0-9.]*", text, re.ASCII)
+    numbers = end[0] if end else ""
+    return numbers + _SUFFIX_WORD.sub(
+        lambda word: word[0] if len(word[0]) == 1 or word[0] in _SUFFIX_WORDS else names.word(word[0], "value"),
+        text[len(numbers) :],
     )
 
 

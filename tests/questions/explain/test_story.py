@@ -78,8 +78,7 @@ def test_what_is_told_leads_to_what_was_decided(theme: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", RELEASES)
-@pytest.mark.parametrize("theme", themes())
+@pytest.mark.parametrize(("version", "theme"), [(version, theme) for version in RELEASES for theme in themes(version)])
 def test_so_it_does_in_all_recorded_cases(theme: str, version: str) -> None:
     assert stories(theme, version, 0, 1)
 

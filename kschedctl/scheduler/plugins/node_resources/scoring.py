@@ -259,12 +259,14 @@ def ratio_steps(
         used = 100
         yield Step(f"{name} used", "100", 100, note)
     else:
+        # Where shares are exact, a negative sum counts as 0.
+        requested = max(requested, 0) if exact else requested
         used = 100 * requested // capacity
         expression = f"100 * {requested} // {capacity}"
-        if not exact and 100 * requested > np.iinfo(np.int64).max:
+        if not exact and not 0 <= 100 * requested <= np.iinfo(np.int64).max:
             with np.errstate(over="ignore"):
                 used = int(percent(np.array([requested]), np.array([capacity]))[0])
-            expression, note = str(used), f"{note}; 100 * {requested} overflows 64 bits"
+            expression, note = str(used), f"{note}; 100 * {requested} in 64 bits, truncated"
         yield Step(f"{name} used", expression, used, note)
     right = next((i for i, (utilization, _) in enumerate(shape) if utilization >= used), len(shape))
     if right == 0 or right == len(shape):
