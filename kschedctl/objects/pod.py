@@ -57,7 +57,7 @@ class EphemeralContainer(ApiStruct, frozen=True):
     """A container that was added to a running pod, which has no resources."""
 
     name: str = ""
-    security_context: SecurityContext | None = None
+    security_context: SecurityContext = SecurityContext()
 
 
 class Container(ApiStruct, frozen=True):
@@ -68,7 +68,7 @@ class Container(ApiStruct, frozen=True):
     restart_policy: str = ""
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
     volume_mounts: tuple[VolumeMount, ...] = ()
-    security_context: SecurityContext | None = None
+    security_context: SecurityContext = SecurityContext()
 
 
 class Toleration(ApiStruct, frozen=True):
@@ -152,7 +152,7 @@ class PodSpec(ApiStruct, frozen=True):
     runtime_class_name: str = ""
     host_network: bool = False
     host_users: bool | None = None
-    security_context: SecurityContext | None = None
+    security_context: SecurityContext = SecurityContext()
     termination_grace_period_seconds: Int64 | None = None
     active_deadline_seconds: Int64 | None = None
     scheduling_group: PodSchedulingGroup | None = None

@@ -143,6 +143,8 @@ def read_by_scheduling(pod: Pod) -> dict[str, Any]:
     spec = _canonical(data["spec"])
     for container in (*spec["containers"], *spec.get("initContainers", ())):
         container.setdefault("resources", {})
+    # The API server adds an empty one.
+    spec.setdefault("securityContext", {})
     return {"metadata": {key: data["metadata"].get(key) for key in ("name", "namespace", "labels")}, "spec": spec}
 
 

@@ -38,7 +38,7 @@ def needed_features(pod: Pod, release: Release) -> frozenset[str]:
         needed.add("PodCertificateMLDSA")
     contexts = [pod.spec.security_context, *(each.security_context for each in containers)]
     contexts += [each.security_context for each in pod.spec.ephemeral_containers]
-    profiles = (context.seccomp_profile for context in contexts if context is not None)
+    profiles = (context.seccomp_profile for context in contexts)
     if any(profile is not None and profile.type == "OCI" for profile in profiles):
         needed.add("SecurityProfileOCI")
     return release.declared_features & needed
