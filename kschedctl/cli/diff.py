@@ -150,7 +150,7 @@ def diff(
     The first side is the cluster as it is. The second side has the snapshot, configuration and release given with
     --against, --against-config and --against-version, and the what-ifs; options that are not set are the same on
     both sides. --kubernetes-version FROM..TO gives the releases of both sides: 1.37..1.38. Where these differ, the
-    rules behind each change are named: with the first side's value of a rule, the first side's answer is back.
+    rules behind each change are named: those whose old value brings the old answer back.
     Without POD and -f, the pending pods are compared, with --all-pods also the running ones; with -l all pods with
     matching labels. They are those of the current namespace of a running cluster, or of all namespaces of a
     snapshot; -n and -A name others. Pods that lose their node are scheduled one after another, highest priority

@@ -91,12 +91,10 @@ class ClusterBuilder:
                 check_quantities(obj)
             if isinstance(obj, ResourceSlice):
                 _check_steps(obj)
-        if isinstance(obj, PodGroup) and obj.spec.min_count is not None and obj.spec.min_count < 1:
-            problem, path = f"{obj.spec.min_count} is less than 1", "spec.schedulingPolicy.gang.minCount"
-            raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint="a gang has 1 pod or more")
-        if isinstance(obj, CompositePodGroup) and (least := obj.spec.min_group_count) is not None and least < 1:
-            problem, path = f"{least} is less than 1", "spec.schedulingPolicy.gang.minGroupCount"
-            raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint="a gang has 1 group or more")
+        if isinstance(obj, PodGroup | CompositePodGroup) and obj.spec.least < 1:
+            field, what = ("minCount", "pod") if isinstance(obj, PodGroup) else ("minGroupCount", "group")
+            problem, path = f"{obj.spec.least} is less than 1", f"spec.schedulingPolicy.gang.{field}"
+            raise SnapshotError(problem, where=Subject(place, obj.ref), path=path, hint=f"a gang has 1 {what} or more")
         selector = getattr(getattr(obj, "spec", None), "selector", None)
         if isinstance(selector, LabelSelector):
             try:

@@ -102,7 +102,7 @@ class GroupForest:
 def tried_with(cluster: Cluster, release: Release, pod: Pod) -> tuple[str, str, str] | None:
     """Return kind, namespace and name of the group with which a pod is tried; ``None`` for a pod that is tried alone.
 
-    That is the root of its tree. A tree that misses a group is not tried, and stands for its PodGroup here.
+    That is the root of its tree. A pod whose tree lacks a group is not tried; then that is its PodGroup.
     """
     if not pod.spec.pod_group_name or release.pod_groups is None:
         return None

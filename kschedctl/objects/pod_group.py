@@ -101,6 +101,11 @@ class PodGroupTemplateSpec(GroupTemplateSpec, frozen=True):
         gang = self.scheduling_policy.gang
         return gang.min_count if gang is not None else None
 
+    @property
+    def least(self) -> int:
+        """The number of pods that the group needs: ``minCount``, or 1 with the basic policy."""
+        return 1 if self.min_count is None else self.min_count
+
 
 class PodGroupSpec(PodGroupTemplateSpec, frozen=True):
     parent_composite_pod_group_name: str = ""
@@ -172,6 +177,11 @@ class CompositePodGroupSpec(GroupTemplateSpec, frozen=True):
         """``minGroupCount`` of the gang; ``None`` for the basic policy."""
         gang = self.scheduling_policy.gang
         return gang.min_group_count if gang is not None else None
+
+    @property
+    def least(self) -> int:
+        """The number of groups right below that it needs: ``minGroupCount``, or 1 with the basic policy."""
+        return 1 if self.min_group_count is None else self.min_group_count
 
     @property
     def workload_name(self) -> str:

@@ -159,28 +159,24 @@ def quantity_text(nanos: int) -> str:
     return str(whole)
 
 
-def value(nanos: int) -> int:
-    """Return whole units as an int64, rounded away from zero (Quantity.Value)."""
-    return bounded(_scaled(nanos, NANO))
+def value(nanos: int, *, saturate: bool = False) -> int:
+    """Return whole units as an int64, rounded away from zero (Quantity.Value).
 
-
-def saturated_value(nanos: int) -> int:
-    """Return whole units as ``value`` does; the nearest int64 for a quantity that does not fit (since 1.38).
-
-    >>> saturated_value(parse_quantity("10E")), value(parse_quantity("10E"))
-    (9223372036854775807, 0)
+    >>> value(parse_quantity("10E")), value(parse_quantity("10E"), saturate=True)
+    (0, 9223372036854775807)
     """
-    return bounded(_scaled(nanos, NANO), saturate=True)
+    return bounded(scaled_amount(nanos), saturate=saturate)
 
 
 def milli_value(nanos: int) -> int:
     """Return thousandths of a unit as an int64, rounded away from zero (Quantity.MilliValue)."""
-    return bounded(_scaled(nanos, _MILLI))
+    return bounded(scaled_amount(nanos, milli=True))
 
 
-def scaled_amount(nanos: int, *, milli: bool) -> int:
+def scaled_amount(nanos: int, *, milli: bool = False) -> int:
     """Return whole units or thousandths, rounded away from zero, however large."""
-    return _scaled(nanos, _MILLI if milli else NANO)
+    unit = _MILLI if milli else NANO
+    return _divide_up(nanos, unit) if nanos >= 0 else -_divide_up(-nanos, unit)
 
 
 def bounded(amount: int, *, saturate: bool = False) -> int:
@@ -188,10 +184,6 @@ def bounded(amount: int, *, saturate: bool = False) -> int:
     if -_MAX_INT64 - 1 <= amount <= _MAX_INT64:
         return amount
     return min(max(amount, -_MAX_INT64 - 1), _MAX_INT64) if saturate else 0
-
-
-def _scaled(nanos: int, unit: int) -> int:
-    return _divide_up(nanos, unit) if nanos >= 0 else -_divide_up(-nanos, unit)
 
 
 def _divide_up(dividend: int, divisor: int) -> int:

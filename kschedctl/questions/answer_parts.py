@@ -1,11 +1,14 @@
 """The parts that several answers have: diagnoses, cures, tried changes and pod groups."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from kschedctl.common.wording import counted
 from kschedctl.questions.answer import Data
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.framework.risk import RemedyScope
+
+#: The kinds of groups in words.
+GROUP_WORDS: Final = {"PodGroup": "pod group", "CompositePodGroup": "composite pod group"}
 
 
 class CureData(Data, frozen=True):
@@ -188,7 +191,7 @@ class PodGroupVictimData(Data, frozen=True):
         """The victim in words: a pod, or a group."""
         if not self.group:
             return self.pods[0]
-        return f"{'composite pod group' if self.kind == 'CompositePodGroup' else 'pod group'} {self.group}"
+        return f"{GROUP_WORDS[self.kind]} {self.group}"
 
 
 class SubgroupData(Data, frozen=True):
@@ -270,9 +273,7 @@ class PodGroupData(Data, frozen=True):
     @property
     def title(self) -> str:
         """The group in words: ``gang ml/train``, ``pod group ml/train`` for the basic policy, or a composite one."""
-        if self.subgroups:
-            return f"composite pod group {self.key}"
-        return f"{'pod group' if self.min_count is None else 'gang'} {self.key}"
+        return f"{'gang' if self.min_count is not None else GROUP_WORDS[self.kind]} {self.key}"
 
     @property
     def count(self) -> str:
@@ -282,17 +283,17 @@ class PodGroupData(Data, frozen=True):
         """
         verb = "have" if self.is_rest and not self.fitting else "find"
         has = f"{self._place}{self.scheduled + self.fitting} of {self.size} members {verb} a node"
+        untried = f"{self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""
         if self.subgroups:
             below = [each for each in self.subgroups if each.parent == self.name and each.depth == 1]
             needed = 1 if self.min_group_count is None else self.min_group_count
             fit = sum(each.fits for each in below)
             fits = "fits" if fit == 1 or len(below) == 1 else "fit"
-            untried = f"; {self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""
-            return f"{has} and {fit} of {counted(len(below), 'group')} {fits}, {needed} must{untried}"
+            rest = f"; {untried}" if untried else ""
+            return f"{has} and {fit} of {counted(len(below), 'group')} {fits}, {needed} must{rest}"
         if self.min_count is None:
             return has
-        untried = f" and {self.untried} {'is' if self.untried == 1 else 'are'} not tried" if self.untried else ""
-        return f"{has}, {self.min_count} are needed{untried}"
+        return f"{has}, {self.min_count} are needed{f' and {untried}' if untried else ''}"
 
     @property
     def is_rest(self) -> bool:

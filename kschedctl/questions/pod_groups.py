@@ -56,7 +56,7 @@ def pod_group_data(decision: PodGroupDecision) -> PodGroupData:
         placements=tuple(_placement(each, decision) for each in decision.placements if each.placement.name),
         victims=_victims(decision),
         condition=_condition(decision.condition),
-        kind="CompositePodGroup" if group.is_tree else "PodGroup",
+        kind=group.kind,
         min_group_count=group.min_count if group.is_tree and group.is_gang else None,
         subgroups=tuple(_subgroups(decision)),
     )
@@ -74,7 +74,7 @@ def _subgroups(decision: PodGroupDecision) -> Iterator[SubgroupData]:
             leaves = [each for each in child.walk() if not each.is_tree]
             condition = conditions.get(id(child))
             yield SubgroupData(
-                kind="CompositePodGroup" if child.is_tree else "PodGroup",
+                kind=child.kind,
                 name=child.name,
                 parent=info.name,
                 depth=depth,

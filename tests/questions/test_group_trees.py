@@ -13,9 +13,11 @@ from kschedctl.objects.releases.rules import COMPOSITE_POD_GROUP
 from kschedctl.questions.answer_parts import PodGroupData, SubgroupData
 from kschedctl.questions.cluster_request import ClusterSource
 from kschedctl.questions.explain.analysis import explain
+from kschedctl.questions.explain.answer import Explanation
 from kschedctl.questions.explain.request import ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_selection import NamespaceScope, named_member
+from kschedctl.questions.provenance import PodSubject
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.sources.snapshot.load import Snapshot
@@ -181,3 +183,34 @@ def test_pods_of_a_group_that_does_not_fit_are_not_bound() -> None:
 def test_pending_tree(trees: bool, rows: list[tuple[str, str, int, str]]) -> None:
     found = SchedulingCluster(loaded(FOUR, JOB, trees=trees)).pending(changes=0).groups
     assert [(group.kind, group.name, len(group.pods), group.why) for group in found] == rows
+
+
+def answer_for(cluster: LoadedCluster, pod: Pod) -> Explanation:
+    (answer,) = explain(cluster, ExplainRequest((PodSubject(pod),)), AnalysisHandle())
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("pod", "cpu", "message"),
+    [
+        pytest.param(DRIVER[0], "1", 'parent pod group "driver" is unschedulable', id="of the group that fits"),
+        pytest.param(
+            FOUR[3],
+            "3",
+            "0/2 nodes are available: 2 Insufficient cpu.",
+            id="of the group that does not fit, without a node",
+        ),
+    ],
+)
+def test_a_member_keeps_its_name_requests_and_message(pod: Pod, cpu: str, message: str) -> None:
+    found = answer_for(loaded(FOUR, JOB), pod)
+    assert (found.pod.name, found.pod.requests["cpu"], found.message) == (pod.name, cpu, message)
+
+
+def test_members_of_the_own_tree_are_not_deleted() -> None:
+    first, second = (make_members(f"{name}-0 {name}-1", group=name, requests={"cpu": "3"}) for name in ("one", "two"))
+    found = answer_for(loaded([*first, *second], [composite("job"), leaf("one", 2), leaf("two", 2)]), second[0])
+    assert found.group is not None
+    assert [member.pod for member in found.group.members if member.bound] == ["default/one-0", "default/one-1"]
+    assert found.suggestions
+    assert not [each.summary for each in found.suggestions if each.evicts]

@@ -14,8 +14,9 @@ from kschedctl.diagnosis.evidence.gangs import OtherGang, gang_name, other_gang,
 from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.resources import amount_of, known_amounts
-from kschedctl.scheduler.cycle.group_decisions import decide_group, pending_members
+from kschedctl.scheduler.cycle.group_decisions import pending_members
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
+from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.remedy import Remedy, min_count_lowered
 from kschedctl.scheduler.framework.risk import Risk
@@ -146,7 +147,8 @@ def waiting_gang(situation: Situation) -> Iterator[Diagnosis]:
     forest = GroupForest.of(cluster, situation.release)
     root = forest.root(pod.namespace, pod.spec.pod_group_name)
     if root is None:
-        yield _missing_parent(cluster, next(reversed(list(forest.upwards(group)))))
+        *_, top = forest.upwards(group)
+        yield _missing_parent(cluster, top)
         return
     if isinstance(root, CompositePodGroup) and situation.decision.outcome is Outcome.GATED:
         lacking = list(_lacking(cluster, forest, root))
@@ -191,11 +193,11 @@ def _lacking(cluster: Cluster, forest: GroupForest, root: Group) -> Iterator[tup
     """Yield the groups of a tree that wait for pods or groups to be created, with the number that exist and are needed."""
     for group in forest.walk(root):
         if isinstance(group, PodGroup):
-            exist, least = len(group_members(cluster, group.namespace, group.name)), group.spec.min_count
+            exist = len(group_members(cluster, group.namespace, group.name))
         else:
-            exist, least = len(forest.children(group)), group.spec.min_group_count
-        if exist < (least or 1):
-            yield group, exist, least or 1
+            exist = len(forest.children(group))
+        if exist < group.spec.least:
+            yield group, exist, group.spec.least
 
 
 def _unready_tree(root: CompositePodGroup, lacking: Sequence[tuple[Group, int, int]]) -> Diagnosis:
@@ -223,7 +225,7 @@ def _with_all(situation: Situation, least: int, n_missing: int) -> str:
         for number in range(-n_missing, 0)
     ]
     framework = decision.framework.moved(situation.cluster.with_pods(added=[pod, *copies]))
-    group = decide_group(framework, pending_members(framework, pod))
+    group = schedule_pod_group(framework, pending_members(framework, pod))
     if group.outcome is not GroupOutcome.UNSCHEDULABLE:
         return ""
     return f"; of {least} like these, {group.n_fitting + least - len(group.group.unscheduled)} would find a node"

@@ -12,7 +12,7 @@ from kschedctl.common.wording import listed
 from kschedctl.diagnosis.components import agent_on, agents_words, provisioner_fault
 from kschedctl.diagnosis.diagnosis import VOLUME_TOPOLOGY, Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.rules.obstacles import obstacles_on
-from kschedctl.objects.quantity import saturated_value
+from kschedctl.objects.quantity import value
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.objects.volume import CSIDriver, PersistentVolume
 from kschedctl.scheduler.framework.remedy import Remedy, add_operation, patched
@@ -69,7 +69,7 @@ def _limits(cluster: Cluster, class_name: str) -> Int64Array:
     for each in capacities(cluster, class_name):
         if (limit := volume_limit(each)) is not None:
             selected = topology.selected(each.node_topology)
-            limits[selected] = np.maximum(limits[selected], saturated_value(limit))
+            limits[selected] = np.maximum(limits[selected], value(limit, saturate=True))
     return limits
 
 

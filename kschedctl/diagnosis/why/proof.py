@@ -15,8 +15,9 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.group_decisions import decide_group, decide_in_group
+from kschedctl.scheduler.cycle.group_decisions import decide_in_group
 from kschedctl.scheduler.cycle.outcome import Outcome
+from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy
 from kschedctl.scheduler.framework.risk import RemedyScope
@@ -141,7 +142,7 @@ def _decide_group_after(decision: Decision, group: PodGroupDecision, changes: Se
     if not members:
         return None
     cluster = cluster.with_pods(added=members) if of_pod else cluster
-    decided = decide_group(group.framework.moved(cluster), members)
+    decided = schedule_pod_group(group.framework.moved(cluster), members)
     pod = next((member for member in members if member.name == decision.pod.name), members[0])
     return decided.of_member(pod)
 

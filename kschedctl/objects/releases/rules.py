@@ -16,6 +16,7 @@ class VictimTies(Enum):
     UNSTARTED_REVERSED = auto()
     #: In the order in which they came to the node.
     AS_THEY_CAME = auto()
+    #: The lowest UID first.
     BY_UID = auto()
 
 

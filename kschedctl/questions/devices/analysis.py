@@ -28,7 +28,7 @@ from kschedctl.questions.devices.request import DevicesRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import Provenance, envelope, provenance
 from kschedctl.scheduler.devices.allocator import NODE_NAME_FIELD, ClaimAllocation, Place, claim_of_class, places_of
-from kschedctl.scheduler.devices.claims import KINDS, AllocationError, ClaimProblemError, check_classes
+from kschedctl.scheduler.devices.claims import AllocationError, ClaimProblemError, check_classes
 from kschedctl.scheduler.devices.explain import RequestSupply
 from kschedctl.scheduler.devices.overview import PoolOverview, pool_overviews
 from kschedctl.scheduler.devices.taints import untolerated
@@ -230,8 +230,7 @@ def devices(
     from kschedctl.scheduler.devices.inventory import Inventory
 
     cluster.require_nodes()
-    rules = cluster.release_choice.release.devices
-    inventory = cluster.cluster.derived(Inventory, rules, lambda: Inventory(cluster.cluster, rules), of=KINDS)
+    inventory = Inventory.of(cluster.cluster, cluster.release_choice.release.devices)
     if not request.subjects:
         require_listed(cluster.cluster, "ResourceSlice")
         return (overview_answer(inventory, provenance(cluster, missing_for_devices(cluster.cluster, ()))),)

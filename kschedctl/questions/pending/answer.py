@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from kschedctl.common.frames import Cell, ColumnType, Tabular
 from kschedctl.questions.answer import ClusterAnswer, Data
-from kschedctl.questions.answer_parts import AppliedData, DiagnosisData, PodGroupData
+from kschedctl.questions.answer_parts import GROUP_WORDS, AppliedData, DiagnosisData, PodGroupData
 
 
 class GroupData(Data, frozen=True):
@@ -60,8 +60,7 @@ class GroupData(Data, frozen=True):
         if self.group is not None:
             return self.group.title
         named = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        kinds = {"PodGroup": "pod group", "CompositePodGroup": "composite pod group"}
-        return f"{kinds.get(self.kind, self.kind)} {named}"
+        return f"{GROUP_WORDS.get(self.kind, self.kind)} {named}"
 
 
 class UnblockingData(AppliedData, frozen=True):

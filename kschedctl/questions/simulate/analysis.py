@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pod_group_trees import GroupForest
+from kschedctl.cluster.pod_group_trees import GroupForest, entity_key
 from kschedctl.cluster.pod_groups import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted
@@ -56,7 +56,7 @@ def simulated_groups(
     tried: dict[str, dict[int, GroupAttempt]] = {}
     for attempt in attempts:
         if attempt.group is not None:
-            tried.setdefault(attempt.group.key, {})[id(attempt.group)] = attempt.group
+            tried.setdefault(attempt.group.entity, {})[id(attempt.group)] = attempt.group
     found = (
         _group_outcome(simulation, namespace, name, tried, causes)
         for namespace, name in sorted(groups_with_members(simulation.cluster))
@@ -73,7 +73,8 @@ def _group_outcome(
 ) -> SimulatedGroupData:
     cluster = simulation.cluster
     root = GroupForest.of(cluster, simulation.scheduler.release).root(namespace, name)
-    tried = list(attempts.get(root.key if root is not None else f"{namespace}/{name}", {}).values())
+    entity = entity_key(root) if root is not None else f"podgroup/{namespace}/{name}"
+    tried = list(attempts.get(entity, {}).values())
     pods = cluster.pods
     members = group_members(cluster, namespace, name)
     pending = [pods.pod(index) for index in members[pods.node_row[members] == PENDING].tolist()]

@@ -1,7 +1,7 @@
 """Decisions for members of pod groups: kube-scheduler tries a group as a whole, so its members are decided together."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from kschedctl.cluster.pod_group_trees import GroupForest
 from kschedctl.cluster.pod_groups import group_members
@@ -37,12 +37,7 @@ def decide_in_group(framework: Framework, pod: Pod) -> Decision:
     elif held[pod.key].code is not Code.SUCCESS:
         return schedule_pod(framework, pod)
     free = [member for member in members if held[member.key].code is Code.SUCCESS]
-    return decide_group(framework, free).of_member(pod)
-
-
-def decide_group(framework: Framework, members: Sequence[Pod]) -> PodGroupDecision:
-    """Decide for the group of the given members, or for the tree that it belongs to."""
-    return schedule_pod_group(framework, members)
+    return schedule_pod_group(framework, free).of_member(pod)
 
 
 def pending_members(framework: Framework, pod: Pod) -> list[Pod]:

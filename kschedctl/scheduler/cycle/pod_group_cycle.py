@@ -308,8 +308,8 @@ class _Cycle:
 
     def _try_members(self, group: PodGroupInfo, view: _View) -> _Try:
         framework, condemned, placement = view.framework, view.condemned, view.within
-        scheduled, remaining = len(group.scheduled(framework.cluster)), len(group.unscheduled)
-        status, goes_on = self._feasible(group, view, PlacementProgress(scheduled, 0, remaining))
+        scheduled, n_failed, remaining = len(group.scheduled(framework.cluster)), 0, len(group.unscheduled)
+        status, goes_on = self._feasible(group, view, PlacementProgress(scheduled, n_failed, remaining))
         tried: list[_Tried] = []
         alike: AlikeMembers | None = None
         for pod in group.unscheduled if goes_on else ():
@@ -332,7 +332,7 @@ class _Cycle:
                 condemned = condemned.after(framework.cluster.nodes.row[each.member.node])
             remaining -= 1
             scheduled += bool(each.member.node)
-            n_failed = sum(not one.member.node for one in tried)
+            n_failed += not each.member.node
             status, goes_on = self._feasible(group, view, PlacementProgress(scheduled, n_failed, remaining))
             if not goes_on:
                 if status.code is Code.UNSCHEDULABLE and self._rules.prefixes_messages:

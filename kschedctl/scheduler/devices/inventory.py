@@ -323,6 +323,11 @@ class Inventory:
         out._columns = {key: column for key, column in self._columns.items() if key != "shares"}
         return out
 
+    @classmethod
+    def of(cls, cluster: Cluster, rules: DeviceRules) -> "Inventory":
+        """Return the devices of a cluster, read once until an object that they depend on changes."""
+        return cluster.derived(cls, rules, lambda: cls(cluster, rules), of=KINDS)
+
     @cached_property
     def usage(self) -> Usage:
         """The allocated devices."""

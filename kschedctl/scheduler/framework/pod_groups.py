@@ -61,6 +61,11 @@ class PodGroupInfo(msgspec.Struct, frozen=True):
         return self.group if isinstance(self.group, PodGroup) else None
 
     @property
+    def kind(self) -> str:
+        """PodGroup or CompositePodGroup."""
+        return (CompositePodGroup if self.is_tree else PodGroup).__name__
+
+    @property
     def is_tree(self) -> bool:
         """True for a CompositePodGroup."""
         return isinstance(self.group, CompositePodGroup)
@@ -104,12 +109,7 @@ class PodGroupInfo(msgspec.Struct, frozen=True):
     @property
     def min_count(self) -> int:
         """``minCount`` or ``minGroupCount`` of a gang; 1 for the basic policy."""
-        least: int | None = None
-        if isinstance(self.group, CompositePodGroup):
-            least = self.group.spec.min_group_count
-        elif self.group is not None:
-            least = self.group.spec.min_count
-        return 1 if least is None else least
+        return self.group.spec.least if self.group is not None else 1
 
     @property
     def topology_key(self) -> str:

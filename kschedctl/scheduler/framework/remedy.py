@@ -329,12 +329,9 @@ def pointer(*parts: str | int) -> str:
 
 def min_count_lowered(group: PodGroup | CompositePodGroup, least: int) -> Remedy:
     """Return the remedy that lowers ``minCount`` or ``minGroupCount``, which can be changed since Kubernetes 1.37."""
-    if isinstance(group, CompositePodGroup):
-        name, before = "minGroupCount", group.spec.min_group_count
-    else:
-        name, before = "minCount", group.spec.min_count
+    name = "minCount" if isinstance(group, PodGroup) else "minGroupCount"
     return Remedy(
-        summary=f"{name} {least} instead of {before} in {type(group).__name__} {group.name}",
+        summary=f"{name} {least} instead of {group.spec.least} in {type(group).__name__} {group.name}",
         scope=RemedyScope.CLUSTER,
         changes=(patched(group, add_operation(least, "spec", "schedulingPolicy", "gang", name)),),
         risk=Risk.REDUCED,

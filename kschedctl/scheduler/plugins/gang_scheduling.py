@@ -82,9 +82,8 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         """Report whether the group of a pod, or one of its tree, needs fewer members than before."""
         if old is None or new is None:
             return False
-        before, after = (PodGroupInfo(each.namespace, each.name, each, ()) for each in (old, new))
-        lowered = before.is_gang and after.is_gang and after.min_count < before.min_count
-        return lowered and self._after_group_added(pod, None, new)
+        gangs = (each.spec.scheduling_policy.gang for each in (old, new))
+        return None not in gangs and new.spec.least < old.spec.least and self._after_group_added(pod, None, new)
 
     def _same_tree(self, pod: Pod, name: str) -> bool:
         own = pod.spec.pod_group_name
@@ -108,8 +107,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
             return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (rules.no_group.format(group=name),))
         if self._is_ready(root):
             return SUCCESS
-        info = PodGroupInfo(root.namespace, root.name, root, ())
-        text = rules.no_ready_child if info.is_basic else rules.too_few
+        text = rules.too_few if root.spec.scheduling_policy.basic is None else rules.no_ready_child
         return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text.format(root=entity_key(root)),))
 
     def _is_ready(self, group: Group) -> bool:
@@ -117,8 +115,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         if isinstance(group, PodGroup):
             return group.spec.min_count is None or self._n_known(group) >= group.spec.min_count
         children = GroupForest.of(self.handle.cluster, self.handle.release).children(group)
-        least = PodGroupInfo(group.namespace, group.name, group, ()).min_count
-        return sum(map(self._is_child_ready, children)) >= least
+        return sum(map(self._is_child_ready, children)) >= group.spec.least
 
     def _is_child_ready(self, group: Group) -> bool:
         # A PodGroup of the basic policy is ready with its first pod.

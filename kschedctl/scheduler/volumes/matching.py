@@ -7,7 +7,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.objects.quantity import saturated_value, value
+from kschedctl.objects.quantity import value
 from kschedctl.objects.resources import MEMORY, format_amount
 from kschedctl.objects.selectors import Selector, SelectorError, matches, parse_label_selector
 from kschedctl.objects.volume import (
@@ -207,5 +207,4 @@ def free_storage(capacity: CSIStorageCapacity, *, exact: bool) -> int | None:
     """
     if capacity.capacity is None:
         return None
-    nanos = quantity_in(capacity, "capacity", capacity.capacity)
-    return saturated_value(nanos) if exact else value(nanos)
+    return value(quantity_in(capacity, "capacity", capacity.capacity), saturate=exact)

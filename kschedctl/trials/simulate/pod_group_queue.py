@@ -43,7 +43,7 @@ class PodGroupQueue(SchedulingQueue):
     def _add_member(self, info: QueuedPodInfo) -> None:
         group = self._root(info.pod)
         if group is None:
-            self._incomplete.setdefault(group_key(info.pod), []).append(info)
+            self._set_aside(info)
             return
         key = entity_key(group)
         entry, strategy = self._take_out(key)
@@ -55,6 +55,10 @@ class PodGroupQueue(SchedulingQueue):
         else:
             new = QueuedPodGroupInfo(key, group.spec.priority or 0, [info], timestamp=info.timestamp)
             self._move_to_active(new)
+
+    def _set_aside(self, info: QueuedPodInfo) -> None:
+        """Keep a member out of the queue until all groups above it exist."""
+        self._incomplete.setdefault(group_key(info.pod), []).append(info)
 
     def pop(self) -> QueueEntry | None:
         entry = super().pop()
@@ -81,7 +85,7 @@ class PodGroupQueue(SchedulingQueue):
             return
         gone = [info for info in returned if self._root(info.pod) is None]
         for info in gone:
-            self._incomplete.setdefault(group_key(info.pod), []).append(info)
+            self._set_aside(info)
         returned = [info for info in returned if info not in gone]
         if not returned:
             return
@@ -124,7 +128,7 @@ class PodGroupQueue(SchedulingQueue):
             _, strategy = self._take_out(entry.key)
             for info in gone:
                 entry.remove(info.key)
-                self._incomplete.setdefault(group_key(info.pod), []).append(info)
+                self._set_aside(info)
             if entry.members:
                 self._requeue(entry, strategy)
 

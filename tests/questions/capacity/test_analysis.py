@@ -233,6 +233,13 @@ def test_a_group_that_nobody_created() -> None:
     assert answer.gate == 'waiting for pods\'s pod group "missing" to appear in scheduling queue'
 
 
+def test_the_message_names_the_group_and_not_its_copy() -> None:
+    members = list(make_members(2))
+    cluster = make_grouping(make_cluster(NODES, members, make_group(min_count=3)), "1.38")
+    (answer,) = count(cluster, CapacityRequest((PodSubject(members[0]),)), AnalysisHandle())
+    assert answer.gate == "waiting for podgroup/default/gang to meet its quorum"
+
+
 def test_without_gates_members_are_pods_as_any_other() -> None:
     member, other = RUNNING[0], make_pod("gang-0", requests=ONE)
     with_group = make_cluster(NODES, [], make_group(min_count=4))

@@ -13,8 +13,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.group_decisions import decide_group
-from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle
+from kschedctl.scheduler.cycle.pod_group_cycle import _Cycle, schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
@@ -364,7 +363,7 @@ def decided(nodes: list[Node], running: list[Pod], members: list[Pod]) -> PodGro
         make_pod_group("others", disrupts_all=True, priority=0),
     )
     cluster = make_cluster(nodes, [*running, *members], *groups)
-    return decide_group(Scheduler(cluster, with_groups("1.37")).framework("default-scheduler"), members)
+    return schedule_pod_group(Scheduler(cluster, with_groups("1.37")).framework("default-scheduler"), members)
 
 
 @given(clusters())

@@ -139,11 +139,9 @@ def _check_placements(percentage: int | None, path: str, release: Release) -> It
 
 
 def _check_removed_plugins(profile: KubeSchedulerProfile, path: str, release: Release) -> Iterator[Finding]:
-    unchecked = [ExtensionPoint.PLACEMENT_GENERATE, ExtensionPoint.PLACEMENT_SCORE]
-    if ExtensionPoint.PLACEMENT_FEASIBLE not in release.absent_config_fields:
-        unchecked.clear()
+    checks_placements = ExtensionPoint.PLACEMENT_FEASIBLE not in release.absent_config_fields
     for point in ExtensionPoint:
-        if point in unchecked:
+        if point in (ExtensionPoint.PLACEMENT_GENERATE, ExtensionPoint.PLACEMENT_SCORE) and not checks_placements:
             continue
         for i, plugin in enumerate(profile.plugins.at(point).enabled):
             if plugin.name in _REMOVED:

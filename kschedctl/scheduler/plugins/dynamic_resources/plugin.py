@@ -110,8 +110,7 @@ class DynamicResources(
         """The devices of the plugin's cluster."""
         from kschedctl.scheduler.devices.inventory import Inventory
 
-        cluster, rules = self.handle.cluster, self.handle.release.devices
-        return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
+        return Inventory.of(self.handle.cluster, self.handle.release.devices)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE

@@ -52,8 +52,7 @@ def backed_allocations(
     # Few pods request such resources.
     from kschedctl.scheduler.devices.inventory import Inventory
 
-    cluster, rules = handle.cluster, handle.release.devices
-    inventory = cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
+    inventory = Inventory.of(handle.cluster, handle.release.devices)
     out = []
     for (name, amount), offer in zip(wanted.items(), offers, strict=True):
         if name not in backed:
@@ -81,9 +80,7 @@ def usage_status(handle: Handle, resources: Iterable[str]) -> Status:
     # Few clusters have devices.
     from kschedctl.scheduler.devices.inventory import Inventory
 
-    cluster, rules = handle.cluster, handle.release.devices
-    inventory = cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
-    problem = inventory.usage.problem
+    problem = Inventory.of(handle.cluster, handle.release.devices).usage.problem
     return Status(Code.ERROR, (problem,)) if problem else SUCCESS
 
 

@@ -233,13 +233,14 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return [name for name in names if name not in backed or offers.get(name, 0)]
 
         offers = Nodes((new,)).allocatable[0]
-        before = Nodes((old,)).allocatable[0] if old is not None else {}
         if lacks := lacking(offers):
-            is_lost = pod.status.nominated_node_name == new.name and not pod.spec.pod_group_name
-            is_lost &= old is not None and not lacking(before) and not set(_NATIVE).isdisjoint(lacks)
-            return is_lost and self.handle.release.queue.shrunk_nominated_node_wakes
+            wakes = self.handle.release.queue.shrunk_nominated_node_wakes and not pod.spec.pod_group_name
+            if old is None or not wakes or pod.status.nominated_node_name != new.name:
+                return False
+            return not lacking(Nodes((old,)).allocatable[0]) and not set(_NATIVE).isdisjoint(lacks)
         if old is None:
             return True
+        before = Nodes((old,)).allocatable[0]
         if any(offers.get(name, 0) > before.get(name, 0) for name in (PODS, *wanted)):
             return True
         return any(not offers.get(name, 0) for name in backed)

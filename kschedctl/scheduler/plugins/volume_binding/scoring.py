@@ -7,12 +7,13 @@ whose volume would be provisioned by a driver that publishes its capacity.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask, round_half_away
-from kschedctl.objects.quantity import saturated_value, value
+from kschedctl.objects.quantity import value
 from kschedctl.objects.resources import EPHEMERAL_STORAGE, format_amount
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
@@ -31,7 +32,7 @@ class ClassTotals:
 
     def __init__(self, n_nodes: int, *, exact_sizes: bool) -> None:
         self._n_nodes = n_nodes
-        self._bytes = saturated_value if exact_sizes else value
+        self._bytes = partial(value, saturate=exact_sizes)
         self.requested: dict[str, Int64Array] = {}
         self.capacity: dict[str, Int64Array] = {}
         self.counts: dict[str, Mask] = {}
