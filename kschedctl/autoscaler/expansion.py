@@ -43,7 +43,7 @@ class NodeOffer:
             more = f" or {self.types[1]}" if len(self.types) == 2 else more
             parts.append(f"{self.types[0]}{more}")
         if 0 < len(self.zones) <= 2:
-            parts.append(f"in {' or '.join(self.zones)}")
+            parts.append(f"in zone {' or '.join(self.zones)}")
         others = f", or of {listed(self.alternatives, 'or')}" if self.alternatives else ""
         return (
             f"{'a node' if number == 1 else f'{number} nodes'} of {self.group}"

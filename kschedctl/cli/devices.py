@@ -36,6 +36,7 @@ def devices(
 ) -> "CommandResult":
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.objects.kinds import joined_names
     from kschedctl.questions.devices.analysis import devices
     from kschedctl.questions.devices.answer import DevicesList
     from kschedctl.questions.pod_selection import NamespaceScope
@@ -45,7 +46,7 @@ def devices(
     request = cluster.request(what_ifs)
     loaded = request.load(handle)
     scope = NamespaceScope.of(namespace, request.source, everywhere=all_namespaces)
-    subjects = tuple(device_subject(loaded, name, scope) for name in names or ())
+    subjects = tuple(device_subject(loaded, name, scope) for name in joined_names(names or ()))
     answers = devices(loaded, DevicesRequest(subjects=subjects), handle)
     answer = answers[0] if len(answers) == 1 else DevicesList(items=answers)
     return CommandResult(answer=answer, cluster=loaded)

@@ -1,16 +1,20 @@
 """The exit of the program: its exit code, and the single place that handles errors."""
 
 import gc
-import io
+import re
 import signal
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import kschedctl
 from kschedctl.cli.streams import ExitCode, prepare, report, say, write
 from kschedctl.common.errors import ClusterError, KschedctlError
+
+# Messages of the library that reads the arguments.
+_COMMAND: Final = re.compile(r"No such command '(.*?)'\..*", re.DOTALL)
+_EXTRA: Final = re.compile(r"Got unexpected extra argument\S* \((.*)\)\.?", re.DOTALL)
 
 
 def exit_with(answer: Callable[[], int | None]) -> NoReturn:
@@ -48,9 +52,7 @@ def _reported(error: Exception) -> int:
     if isinstance(error, typer.Abort):
         return _interrupted()
     if isinstance(error, usage_error):
-        text = io.StringIO()
-        error.show(file=text)
-        say(*text.getvalue().splitlines())
+        say(*_usage_lines(error))
         return ExitCode.USAGE
     if isinstance(error, KschedctlError):
         report(error)
@@ -67,6 +69,38 @@ def _reported(error: Exception) -> int:
         "the command and, if you can, the input",
     )
     return ExitCode.BUG
+
+
+def _usage_lines(error: Any) -> list[str]:
+    """Return the lines of an error in arguments, in the form of all errors: the problem, then what to do."""
+    # The classes of these errors have no public names in typer.
+    kind = type(error).__name__
+    if kind == "NoArgsIsHelpError":
+        return str(error.format_message()).splitlines()
+    if kind == "NoSuchOption":
+        problem = f"there is no option {error.option_name}"
+    elif kind == "BadOptionUsage" and error.message.endswith("requires an argument."):
+        problem = f"{error.option_name}: a value is missing"
+    elif hasattr(error, "param_hint"):
+        name = error.param_hint or (error.param and max(error.param.opts, key=len)) or ""
+        if not error.param_hint and getattr(error.param, "param_type_name", "") == "argument":
+            name = error.param.metavar.removesuffix("...")
+        problem = ": ".join(filter(None, (name, error.message))) if error.message else f"{name} is missing"
+    elif known := _COMMAND.fullmatch(error.message):
+        problem = f"there is no command {known[1]}"
+    elif extra := _EXTRA.fullmatch(error.message):
+        problem = f"unexpected: {extra[1]}"
+    else:
+        problem = f"{error.message[:1].lower()}{error.message[1:].rstrip('.')}"
+    close = list(getattr(error, "possibilities", None) or ())
+    if problem.startswith("there is no command"):
+        from kschedctl.common.wording import similar
+
+        close = similar(problem.rpartition(" ")[2], error.ctx.command.commands)
+    hints = [f"  did you mean {' or '.join(sorted(close))}?"] if close else []
+    if error.ctx is not None:
+        hints.append(f"  see {error.ctx.command_path} {error.ctx.help_option_names[0]}")
+    return [f"error: {problem}", *hints]
 
 
 def _interrupted() -> int:

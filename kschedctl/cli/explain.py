@@ -59,6 +59,7 @@ def explain(
             gather=lambda items: ExplanationList(items=items),
             total=len(found),
             single=pods.named and len(found) == 1,
+            order=None if pods.named else analysis.worst_first,
         ),
         view=ExplainView(
             nodes=tuple(asked.node),

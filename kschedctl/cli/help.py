@@ -1,5 +1,6 @@
 """Help in sections, with examples; it is written like answers, so that a closed pipe is no error."""
 
+import re
 import shlex
 import sys
 from collections import defaultdict
@@ -40,7 +41,7 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("Serve the cluster of the current kubectl context at http://127.0.0.1:8080/:", "serve"),
         Example(
             "Serve a snapshot to others, who need the token in a file:",
-            "serve --snapshot prod.tar.gz --listen :8080 --token-file token --host ksched.example.com",
+            "serve --snapshot prod.tar.gz --host 0.0.0.0 --token-file token --allowed-host ksched.example.com",
         ),
     ),
     "leader": (
@@ -209,6 +210,8 @@ def summary(text: str) -> str:
 
 #: The key of the raw arguments in the ``meta`` dict of a command's context.
 GIVEN: Final = "kschedctl.given"
+#: A short option with its value after an equals sign.
+_SHORT_EQUALS: Final = re.compile(r"^(-[A-Za-z])=")
 
 
 def _show(context: Any, _parameter: Any, wanted: bool) -> None:
@@ -228,8 +231,23 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, and store them in their original order in ``ctx.meta``."""
+        end = args.index("--") if "--" in args else len(args)
+        # kubectl accepts -n=shop as well, which would be the namespace "=shop".
+        args = [*(_SHORT_EQUALS.sub(r"\1", each) for each in args[:end]), *args[end:]]
         ctx.meta[GIVEN] = tuple(args)
         return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the options and arguments as they are typed: ``[POD]...``, and ``RULE...`` where one is required."""
+        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        names = [f"{(each.metavar or str(each.name)).removesuffix('...')}" for each in arguments]
+        return [
+            "[OPTIONS]",
+            *(
+                f"{name if each.required else f'[{name}]'}{'...' if each.nargs == -1 else ''}"
+                for name, each in zip(names, arguments, strict=True)
+            ),
+        ]
 
     def get_help_option(self, ctx: Any) -> Any:
         return _written(super().get_help_option(ctx))

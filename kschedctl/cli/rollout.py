@@ -3,8 +3,6 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-import typer
-
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.pods import WorkloadOptions
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 def rollout(
     *, which: WorkloadOptions, cluster: DecidingOptions, what_ifs: WhatIfOptions, output: OutputOptions
 ) -> "CommandResult":
-    if not which.workload and not which.filename:
-        raise typer.BadParameter("name a workload, such as deploy/web, or give its manifest with -f")
     request = which.request(cluster.request(what_ifs))
 
     from kschedctl.cli.command_result import CommandResult

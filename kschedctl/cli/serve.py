@@ -9,7 +9,8 @@ import typer
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.declared import OptionGroup, unfolded
 
-_LISTEN: Final = "127.0.0.1:8080"
+_HOST: Final = "127.0.0.1"
+_PORT: Final = 8080
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,18 +19,27 @@ class AccessOptions(OptionGroup):
 
     title: ClassVar[str] = "Access"
 
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on, such as 0.0.0.0 for all.")
+    ] = _HOST
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 means any free port.")
+    ] = _PORT
     listen: Annotated[
         str,
         typer.Option(
             "--listen",
-            metavar="ADDRESS",
-            help="Address to listen on, such as :8080 for all addresses; port 0 means any free port.",
+            metavar="ADDRESS:PORT",
+            help="--host and --port in one, such as :8080 for all addresses.",
+            show_default=False,
         ),
-    ] = _LISTEN
-    host: Annotated[
+    ] = ""
+    allowed_host: Annotated[
         list[str] | None,
         typer.Option(
-            "--host", metavar="NAME", help="Further name of the server in its address, such as ksched.example.com."
+            "--allowed-host",
+            metavar="NAME",
+            help="Further name of the server in the address of a request, such as ksched.example.com.",
         ),
     ] = None
     token_file: Annotated[
@@ -111,7 +121,7 @@ def serve(
     A running cluster is followed by watch requests and never written to; a snapshot stays as it is. What-ifs are
     part of the address, so that a link shows them. The API is below /api/v1; /api/v1/openapi.json describes it.
 
-    Only this machine can reach the server, unless --listen names another address; clients then need a token, or a proxy
+    Only this machine can reach the server, unless --host names another address; clients then need a token, or a proxy
     that names the user. docs/serve.md describes this and the API.
 
     It exits with code 0 on SIGTERM and Ctrl-C.
@@ -126,7 +136,11 @@ def serve(
     from kschedctl.questions.handle import AnalysisHandle
     from kschedctl.watch.server import address
 
-    host, port = address(access.listen, "--listen")
+    host, port = access.host, access.port
+    if access.listen and (host, port) != (_HOST, _PORT):
+        raise typer.BadParameter("--host or --port is given, too", param_hint="--listen")
+    if access.listen:
+        host, port = address(access.listen, "--listen")
     try:
         from kschedctl.web.run import serve as run
     except ModuleNotFoundError as error:
@@ -147,7 +161,7 @@ def serve(
     settings = ServeSettings(
         host=host,
         port=port,
-        hosts=frozenset(name.lower() for name in access.host or ()),
+        hosts=frozenset(name.lower() for name in access.allowed_host or ()),
         token=read_token(access.token_file, warn) if access.token_file else "",
         proxy_headers=tuple(name.lower() for name in access.trusted_proxy_header or ()),
         compare=tuple(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kschedctl.cli.command import command
+from kschedctl.cli.completion import SNAPSHOT_VARIABLE, snapshot_paths
 from kschedctl.cli.help import Command, CommandGroup
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.declared import unfolded
@@ -81,8 +82,12 @@ def snapshot(
 def info(
     *,
     paths: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Files, folders or archives, as for --snapshot.")
-    ],
+        list[str] | None, typer.Argument(metavar="FILE", help="Files, folders or archives, as for --snapshot.")
+    ] = None,
+    snapshot: Annotated[
+        list[str] | None,
+        typer.Option("--snapshot", metavar="PATH", help=f"Same as FILE. Default: ${SNAPSHOT_VARIABLE}."),
+    ] = None,
     cluster: ClusterOption = "",
     max_unpacked: MaxUnpackedOption = "",
     output: OutputOptions,
@@ -91,7 +96,10 @@ def info(
     from kschedctl.cli.command_result import CommandResult
     from kschedctl.questions.snapshot.analysis import snapshot_info
 
-    return CommandResult(answer=snapshot_info(paths, max_bytes(max_unpacked), cluster))
+    named = [*(paths or ()), *(snapshot_paths(snapshot or None, live=bool(paths)))]
+    if not named:
+        raise typer.BadParameter("name a file, a folder or an archive", param_hint="FILE")
+    return CommandResult(answer=snapshot_info(named, max_bytes(max_unpacked), cluster))
 
 
 def _write(

@@ -37,13 +37,14 @@ def volumes(
 ) -> "CommandResult":
     from kschedctl.cli.command_result import shown_list
     from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.objects.kinds import joined_names
     from kschedctl.questions.volumes.analysis import volumes
     from kschedctl.questions.volumes.answer import VolumesList
     from kschedctl.questions.volumes.subjects import ClaimRequest
 
     request = ClaimRequest(
         cluster=cluster.request(what_ifs),
-        names=tuple(names or ()),
+        names=joined_names(names or ()),
         filenames=tuple(scope.filename or ()),
         namespace=scope.namespace,
         all_namespaces=scope.all_namespaces,

@@ -14,6 +14,8 @@ from kschedctl.cli.leader import TimeOptions
 from kschedctl.cli.options.declared import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
     AllNamespacesOption,
+    AsGroupOption,
+    AsOption,
     ConfigOption,
     ContextOption,
     GatesOption,
@@ -23,6 +25,7 @@ from kschedctl.cli.options.shared import (
     SelectorOption,
     VersionOption,
     feature_gates,
+    impersonated_groups,
     request_seconds,
 )
 
@@ -49,6 +52,8 @@ class WatchedClusterOptions(OptionGroup):
 
     context: ContextOption = ""
     kubeconfig: KubeconfigOption = ""
+    as_user: AsOption = ""
+    as_groups: AsGroupOption = None
     request_timeout: Annotated[
         str,
         typer.Option(
@@ -153,7 +158,13 @@ def watch(
 
     request = WatchRequest(
         cluster=ClusterRequest(
-            source=ClusterSource(context=cluster.context, kubeconfig=cluster.kubeconfig, request_seconds=seconds),
+            source=ClusterSource(
+                context=cluster.context,
+                kubeconfig=cluster.kubeconfig,
+                as_user=cluster.as_user,
+                as_groups=impersonated_groups(cluster.as_user, cluster.as_groups),
+                request_seconds=seconds,
+            ),
             config=cluster.config,
             kubernetes_version=cluster.kubernetes_version,
             feature_gates=gates,

@@ -13,6 +13,7 @@ from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import near
 from kschedctl.objects.core import ContainerImage, Node, QuantityText, Taint
+from kschedctl.objects.kinds import without_kind
 from kschedctl.objects.resources import exact_units, parse_resources
 
 # An index from image names to the nodes that have them, updated incrementally when nodes change.
@@ -201,7 +202,7 @@ class Nodes:
             If there is no such node.
         """
         # -o name prints node/NAME, and kubectl accepts it.
-        name = name.removeprefix("node/")
+        name = without_kind(name, Node)
         row = self.row.get(name)
         if row is None:
             raise InputError(f"the cluster has no node {name}", hint=near(name, self.names, "nodes"))

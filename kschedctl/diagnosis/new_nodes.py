@@ -20,7 +20,7 @@ from kschedctl.objects.core import Node
 from kschedctl.objects.quantity import parse_quantity
 from kschedctl.objects.resources import CPU, MEMORY, amount_of, exact_quantity
 from kschedctl.objects.well_known import INSTANCE_TYPE, POOL_LABELS, ZONE, zone_of
-from kschedctl.scheduler.framework.remedy import Change, Create, Remedy, created
+from kschedctl.scheduler.framework.remedy import IN_ZONE, Change, Create, Remedy, created
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
 #: The family of remedies that add nodes.
@@ -55,9 +55,9 @@ def nodes_like(
         for index in pods.on_node(cluster.nodes.row[model]).tolist()
         if (owner := pods.owner(index)) is not None and owner.kind == "DaemonSet"
     ]
-    where = f" in {listed(sorted(set(place.values())))}" if place else ""
+    where = f" {IN_ZONE if ZONE in place else 'in '}{listed(sorted(set(place.values())))}" if place else ""
     if not place and len(cluster.nodes.labels[ZONE].values) > 1 and (zone := zone_of(node.metadata.labels)):
-        where = f" in {zone}"
+        where = f" {IN_ZONE}{zone}"
     pool = pool_of(node.metadata.labels)
     told = f" ({pool})" if pool else ""
     what = f"add {'a node' if number == 1 else counted(number, 'node')} like {model}{told}{where}"

@@ -1,5 +1,6 @@
 """The kinds that scheduling reads, their types, and the names that kubectl accepts for them."""
 
+from collections.abc import Container, Sequence
 from functools import cache
 from typing import Final, TypeVar
 
@@ -167,6 +168,45 @@ def kind_by_name(name: str, *, custom: bool = False) -> type[ApiObject] | None:
     """
     lower = name.lower()
     return _names(custom=False).get(lower) or (_names(custom=True).get(lower) if custom else None)
+
+
+def without_kind(text: str, *kinds: type[ApiObject], aliases: Container[str] = ()) -> str:
+    """Return a name without the kind in front of it, if it is one of the kinds.
+
+    Args:
+        aliases: Other words for the kind than those that kubectl accepts.
+
+    >>> without_kind("no/node-1", Node), without_kind("node-1", Node)
+    ('node-1', 'node-1')
+    """
+    word, slash, rest = text.partition("/")
+    return rest if slash and (word in aliases or kind_by_name(word) in kinds) else text
+
+
+def split_name(text: str, *kinds: type[ApiObject], aliases: Container[str] = ()) -> tuple[str, str] | None:
+    """Return namespace, empty if none is given, and name of an object of a kind; ``None`` if the text is no such name.
+
+    Args:
+        text: ``NAME``, ``NAMESPACE/NAME``, ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
+        kinds, aliases: The same parameters as those of ``without_kind``.
+
+    >>> [split_name(text, Pod) for text in ("web-7", "shop/web-7", "po/web-7", "pod/shop/web-7", "svc/shop/web")]
+    [('', 'web-7'), ('shop', 'web-7'), ('', 'web-7'), ('shop', 'web-7'), None]
+    """
+    namespace, slash, name = without_kind(text, *kinds, aliases=aliases).rpartition("/")
+    return (namespace, name) if name and "/" not in namespace and bool(namespace) == bool(slash) else None
+
+
+def joined_names(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of objects; as with kubectl, a kind in front, as a word of its own, is the kind of all of them.
+
+    >>> joined_names(("deploy", "web", "api")), joined_names(("shop/web-7", "api-1"))
+    (('deploy/web', 'deploy/api'), ('shop/web-7', 'api-1'))
+    """
+    kind, names = words[:1], words[1:]
+    if names and kind_by_name(kind[0]) is not None and not any("/" in name for name in names):
+        return tuple(f"{kind[0]}/{name}" for name in names)
+    return tuple(words)
 
 
 def kind_names() -> tuple[str, ...]:

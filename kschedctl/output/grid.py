@@ -6,8 +6,8 @@ tried in this order:
 1. every column as wide as its text;
 2. headings broken inside words, where the table allows it;
 3. the widest columns narrower, down to their longest words;
-4. names shortened: UUIDs first, then the prefix and suffix that names of a column share, which are printed once above
-   the table; long ones also where this only makes the text easier to read;
+4. the names of columns of names shortened, not those in sentences: UUIDs first, then the prefix and suffix that they
+   share, which are printed once above the table; long ones also where this only makes the text easier to read;
 5. labels and taints broken;
 6. in several parts, one below the other, each with the first column, if that names the rows;
 7. one line per cell, with its heading.
@@ -136,10 +136,9 @@ class Column(msgspec.Struct, frozen=True):
 
 # Shortened names in tables: the digits of UUIDs, then the text that the names of a column have in common.
 #
-# ``*`` stands for the omitted text, as in a pattern of ``--cordon``: ``pvc-0b1c2d3e*`` for a volume, and ``*x7k2`` for
-# a
-# node in a sentence. What the names of a column have in common is said once, above the table:
-# ``node: gke-prod-default-pool-1a2b3c4d-*``. A column with nothing but names shows the rest without the star.
+# ``*`` stands for the omitted text, as in a pattern of ``--cordon``: ``pvc-0b1c2d3e*`` for a volume. What the names of
+# a column have in common is said once, above the table: ``node: gke-prod-default-pool-1a2b3c4d-*``. A column with
+# nothing but names shows the rest without the star.
 
 #: The separators at which names are cut, and the shortest shared text that is worth a line, in characters.
 _SEPARATORS: Final = "-./:"
@@ -147,10 +146,6 @@ _LEAST_IN_COMMON: Final = 4
 _UUID: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
 #: The lengths to which UUIDs are cut; the first at which all of a table differ is used.
 _UUID_LENGTHS: Final = (8, 13, 18, 23)
-#: A long name in a sentence: in lower case, with a digit, and with a namespace or not.
-_WORD: Final = re.compile(r"[^\s,;()\"']+")
-_NAME: Final = re.compile(r"(?=.*[0-9])(?:[a-z0-9][-a-z0-9]*/)?[a-z0-9][-a-z0-9.]*[a-z0-9]")
-_LEAST_NAME: Final = 16
 #: The cell of a column of names that has none.
 _NO_NAME: Final = "-"
 
@@ -198,7 +193,7 @@ def shortenings(columns: Sequence[Column], *, uuids: bool) -> Iterator[Shortened
 
 
 def _with_short_uuids(before: Shortened) -> Shortened | None:
-    lines = [line for column in before.columns for cell in column.cells for line in cell]
+    lines = [line for column in before.columns if column.names for cell in column.cells for line in cell]
     every = {uuid for line in lines for uuid in _UUID.findall(line)}
     length = next((n for n in _UUID_LENGTHS if len({uuid[:n] for uuid in every}) == len(every)), None)
     if not every or length is None:
@@ -206,32 +201,23 @@ def _with_short_uuids(before: Shortened) -> Shortened | None:
     note = "*: the rest of a UUID, which -o wide shows"
 
     columns = tuple(
-        column.with_lines(lambda line: _UUID.sub(lambda uuid: f"{uuid[0][:length]}*", line))
+        column.with_lines(lambda line: _UUID.sub(lambda uuid: f"{uuid[0][:length]}*", line)) if column.names else column
         for column in before.columns
     )
     return Shortened(columns, (*before.notes, note), len(next(iter(every))) - length)
 
 
 def _in_common(column: Column) -> _Cut | None:
-    """Return the prefix and suffix that names of a column share, the longest if there are several groups of names."""
-    groups: dict[str, set[str]] = {}
-    for name in _names_in_cells(column):
-        # A column of names has one group; in a sentence, names of one kind begin with the same word.
-        groups.setdefault("" if column.names else re.split("[-./]", name, maxsplit=1)[0], set()).add(name)
-    cuts = (cut for names in groups.values() if (cut := _shared(names)) is not None)
-    return max(cuts, key=lambda cut: (len(cut[0]) + len(cut[1]), cut), default=None)
+    """Return the prefix and suffix that all names of a column share."""
+    return _shared(set(_names_in_cells(column)))
 
 
 def _names_in_cells(column: Column) -> Iterator[str]:
-    if column.right:
-        return
+    """Yield the names of a column of names; a name in a sentence is never shortened, as it is read alone."""
     lines = [line for cell in column.cells for line in cell if line not in ("", _NO_NAME)]
     if column.names and not any(" " in line for line in lines):
         # A word such as "pending" is no name.
         yield from (line for line in lines if re.search("[-./:0-9]", line) and not line.endswith("*"))
-        return
-    words = (word.rstrip(".:") for line in lines for word in _WORD.findall(line))
-    yield from (word for word in words if len(word) >= _LEAST_NAME and _NAME.fullmatch(word))
 
 
 def _shared(names: Collection[str]) -> _Cut | None:
@@ -278,16 +264,12 @@ def _without_affixes(column: Column, cut: _Cut, *, alone: bool) -> Column:
     names = {name for name in _names_in_cells(column) if _rest(name, cut)}
 
     def short(name: str) -> str:
-        if name not in names:
-            return name
-        rest = _rest(name, cut)
-        return rest if alone else f"{'*' * bool(cut[0])}{rest}{'*' * bool(cut[1])}"
+        rest = _rest(name, cut) if name in names else ""
+        if alone or not rest:
+            return rest or name
+        return f"{'*' * bool(cut[0])}{rest}{'*' * bool(cut[1])}"
 
-    def word(found: re.Match[str]) -> str:
-        name = found[0].rstrip(".:")
-        return short(name) + found[0][len(name) :]
-
-    return column.with_lines(lambda line: _WORD.sub(word, line))
+    return column.with_lines(short)
 
 
 _COLUMN_GAP: Final = 2

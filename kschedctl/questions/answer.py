@@ -65,6 +65,8 @@ def schema_of(kind: type) -> dict[str, Any]:
 
 
 API_VERSION: Final = "kschedctl/v1"
+#: The summary of no answers: only pods are selected by what they are, pending.
+NONE_PENDING: Final = "No pod is pending."
 _FIRST: Final = ("apiVersion", "kind")
 #: The provenance of an answer, which comes after the answer itself.
 _LAST: Final = ("rules", "snapshot", "warnings", "doubts", "missing", "notModelled")
@@ -302,6 +304,15 @@ class CompoundAnswer(Data, Answer, frozen=True, kw_only=True, tag_field="kind"):
 class AnswerList(CompoundAnswer, frozen=True, kw_only=True):
     """Base of the answers about several objects, in ``items``."""
 
+    summary: Annotated[str, "The results in one sentence."] = ""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "summary", self.summed_up() if self.answers else NONE_PENDING)
+
+    def summed_up(self) -> str:
+        """Return the results of the answers, at least one, in one sentence."""
+        raise NotImplementedError
+
     @property
     def answers(self) -> tuple[ClusterAnswer, ...]:
         """The items."""
@@ -367,6 +378,8 @@ class AnswerStream(Generic[A]):
     total: int
     #: True if a single object was requested, so that its answer is returned without a list around it.
     single: bool = False
+    #: The key by which answers that are shown together are sorted; ``None`` for the order of the stream.
+    order: Callable[[A], int] | None = None
     #: The combined outcome of the answers that were consumed so far.
     outcome: AnswerOutcome = field(default_factory=AnswerOutcome)
 
@@ -377,8 +390,12 @@ class AnswerStream(Generic[A]):
 
     def collect(self) -> Answer:
         """Consume all answers, and return the only one or the list of them."""
-        every = tuple(self)
+        every = self.together()
         return every[0] if self.single and len(every) == 1 else self.gather(every)
+
+    def together(self) -> tuple[A, ...]:
+        """Consume all answers, and return them in their order."""
+        return tuple(self if self.order is None else sorted(self, key=self.order))
 
 
 # Resource amounts in answers: exact quantities for programs, readable amounts for people.

@@ -36,6 +36,10 @@ class ClusterSource:
     context: str = ""
     #: The context and the kubeconfig of the running cluster; empty for kubectl's own choice.
     kubeconfig: str = ""
+    #: The user and the groups to impersonate in the running cluster; empty for those of the kubeconfig.
+    as_user: str = ""
+    #: The user and the groups to impersonate in the running cluster; empty for those of the kubeconfig.
+    as_groups: tuple[str, ...] = ()
     #: The longest that a request may take, in seconds; ``None`` for the default.
     request_seconds: float | None = None
     #: The most bytes to unpack from the snapshot and from manifests; ``None`` for the default.
@@ -77,7 +81,12 @@ class ClusterSource:
 
         seconds = REQUEST_SECONDS if self.request_seconds is None else self.request_seconds
         live = LiveContext(
-            context=self.context, kubeconfig=self.kubeconfig, request_seconds=seconds, namespace=self.read_namespace
+            context=self.context,
+            kubeconfig=self.kubeconfig,
+            request_seconds=seconds,
+            namespace=self.read_namespace,
+            as_user=self.as_user,
+            as_groups=self.as_groups,
         )
         return live if handle.show_line is None else replace(live, show_progress=handle.show_line)
 

@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any, Final, cast
 
 from kschedctl.common.frames import ShownInNotebooks
-from kschedctl.questions.answer import AnswerList, AnswerStream
-from kschedctl.questions.document import Document
+from kschedctl.questions.answer import NONE_PENDING, AnswerList, AnswerStream
+from kschedctl.questions.document import Document, Paragraph, Tone
 from kschedctl.questions.frame import View, one_by_one
 
 _OF_QUESTION: Final = re.compile(r"kschedctl\.questions\.(\w+)\.answer")
@@ -57,6 +57,9 @@ def layout_of(kind: type) -> Callable[[Any, View], Document] | None:
 
 def document(answer: ShownInNotebooks | AnswerStream[Any], view: View) -> Document:
     """Lay out an answer, a cluster or a simulation, or the answers of a stream as they become available."""
+    if answer.total == 0 if isinstance(answer, AnswerStream) else isinstance(answer, AnswerList) and not answer.answers:
+        yield Paragraph(NONE_PENDING, Tone.GOOD)
+        return
     if isinstance(answer, AnswerStream):
         from kschedctl.questions.explain.document import stream_document
 

@@ -130,7 +130,7 @@ def _cell(
     node: NodeEntryData, resources: Sequence[str], before: tuple[int, ...], after: tuple[int, ...], why: tuple[str, ...]
 ) -> Cell:
     """Return the cell of a node; ``before`` and ``after`` are its kinds in the colourings around those by resource."""
-    amounts = {each.resource: each for each in node.resources}
+    amounts = node.resources
     free = (
         f"{name}: {readable(name, amounts[name].free)} of {readable(name, amounts[name].allocatable)} free"
         for name in resources
@@ -157,7 +157,7 @@ def _step(amounts: NodeAmountsData | None) -> int:
 
 def _resources(nodes: Iterable[NodeEntryData], requested: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the resources for colourings: cpu and memory, then those requested, then others that nodes have."""
-    every = {each.resource: None for node in nodes for each in node.resources if each.allocatable != "0"}
+    every = {each.resource: None for node in nodes for each in node.resources.values() if each.allocatable != "0"}
     own = [name for name in (CPU, MEMORY, *requested) if name in every]
     others = [name for name in every if "/" in name and not name.startswith((HUGEPAGES_PREFIX, EPHEMERAL_STORAGE))]
     return tuple(dict.fromkeys((*own, *others)))[:_MOST_RESOURCES]
@@ -191,7 +191,7 @@ def changes_map(overview: NodesOverview, changes: Mapping[str, NodeChange]) -> N
     known = {node.name for node in overview.nodes}
     nodes = (
         *overview.nodes,
-        *(NodeEntryData(name, None, False, True, "", "", "", "", "", (), ()) for name in changes if name not in known),
+        *(NodeEntryData(name, None, False, True, "", "", "", "", "", (), {}) for name in changes if name not in known),
     )
     unchanged = (_UNCHANGED,) if len(changes) < len(nodes) else ()
     kinds = tuple(dict.fromkeys((*(change.kind for change in changes.values()), *unchanged)))

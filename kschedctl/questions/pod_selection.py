@@ -1,12 +1,12 @@
 """The pods, pod groups and workloads that a request is about, named or selected as with kubectl."""
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_trees import GroupForest
@@ -15,18 +15,21 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import PodIndices
 from kschedctl.common.errors import InputError, ManifestError
-from kschedctl.common.wording import listed, similar
+from kschedctl.common.wording import counted, listed, similar
+from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by, workloads
 from kschedctl.controllers.workloads.pods import WORKLOADS
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
-from kschedctl.objects.kinds import kind_by_name
+from kschedctl.objects.kinds import kind_by_name, split_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.selectors import matches, parse_label_query
+from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
 from kschedctl.questions.provenance import PodSubject
+from kschedctl.scheduler.volumes.claims import claim_uses
 from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
@@ -71,20 +74,23 @@ class NamespaceScope(msgspec.Struct, frozen=True):
             if namespace in (None, obj.metadata.namespace) and (query is None or matches(query, obj.metadata.labels))
         ]
 
-    def split(self, text: str, what: str, forms: str, prefixes: Sequence[str] = ()) -> tuple[str, str | None]:
+    def split(
+        self, text: str, kind: type[ApiObject], forms: str, *, aliases: Container[str] = ()
+    ) -> tuple[str, str | None]:
         """Split an argument into name and namespace.
 
         Args:
-            text: ``NAME``, ``NAMESPACE/NAME``, or a kind's prefix and ``NAME``.
-            what, forms: The kind of object that the argument should name, and the accepted forms, for errors.
-            prefixes: The spellings of the kind before the name.
+            text: ``NAME``, ``NAMESPACE/NAME``, ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
+            kind, forms: The kind of object that the argument should name, and the accepted forms, for errors.
+            aliases: Other words for the kind than those that kubectl accepts.
 
         Raises InputError if the argument is no name, or its namespace differs from the value of ``-n``.
         """
-        prefix = next((prefix for prefix in prefixes if text.startswith(prefix)), "")
-        own, slash, name = text.removeprefix(prefix).rpartition("/")
-        if not name or "/" in own or (prefix and slash):
+        split = split_name(text, kind, aliases=aliases)
+        if split is None:
+            what = "pod" if kind is Pod else kind.__name__
             raise InputError(f'"{text}" is not the name of a {what}', hint=f"give {forms}")
+        own, name = split
         if self.given and own and own != self.given:
             raise InputError(f'"{text}" has another namespace than -n {self.given}')
         return name, own or self.namespace
@@ -124,52 +130,62 @@ class SubjectRequest:
         return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
 
 
-# Groups of the snapshot that arguments name as kubectl does: ``podgroup/train`` or ``compositepodgroups/train``.
+# Groups and claims of the snapshot that arguments name as kubectl does: ``podgroup/train`` or ``pvc/data``.
 #
-# The answer for one member of a group is the answer for all, so such an argument means one of its pods.
+# The answer for one member of a group is the answer for all, so such an argument means one of its pods. Of a claim, it
+# means one of the pods that use it.
+
+_OF_PODS: Final = {PodGroup: "is in", CompositePodGroup: "is in", PersistentVolumeClaim: "uses"}
 
 
-def names_group(text: str) -> bool:
-    """Report whether an argument names a PodGroup or a CompositePodGroup.
+def names_member(text: str) -> bool:
+    """Report whether an argument names an object that stands for one of its pods: a group, or a claim.
 
-    >>> names_group("podgroup/train"), names_group("podgroups.scheduling.k8s.io/train"), names_group("ml/train-0")
+    >>> names_member("podgroup/train"), names_member("pvc/shop/data"), names_member("ml/train-0")
     (True, True, False)
     """
     word, slash, _ = text.partition("/")
-    return bool(slash) and kind_by_name(word) in (PodGroup, CompositePodGroup)
+    return bool(slash) and kind_by_name(word) in _OF_PODS
 
 
 def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubject:
-    """Return a pod of the group that an argument names: the first pending one, else the first.
+    """Return a pod of the group or claim that an argument names: the first pending one, else the first.
 
     Args:
-        text: The argument, for which ``names_group`` is true.
+        text: The argument, for which ``names_member`` is true.
 
-    Raises InputError if no pod of the snapshot is in such a group, or pods of several namespaces are.
+    Raises InputError if no pod of the snapshot is in such a group or uses such a claim, or pods of several namespaces.
     """
     word = text.partition("/")[0]
     kind = kind_by_name(word)
     assert kind is not None
-    name, namespace = scope.split(text, kind.__name__, f"{word}/NAME and its namespace with -n", (f"{word}/",))
-    every = _members_by_group(cluster, kind)
+    name, namespace = scope.split(text, kind, f"{word}/NAME or {word}/NAMESPACE/NAME")
+    every = _pods_by_object(cluster, kind)
     found = sorted(key for key in every if key[1] == name and namespace in (None, key[0]))
     if len(found) > 1:
-        problem = f"pods of {len(found)} namespaces are in a {kind.__name__} {name}"
+        problem = f"pods of {len(found)} namespaces have a {kind.__name__} {name}"
         raise ManifestError(problem, hint=f"give the namespace with -n: {listed([key[0] for key in found], 'or')}")
     if not found:
         where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
-        elsewhere = [f"{word}/{name} -n {key[0]}" for key in every if key[1] == name]
+        elsewhere = [f"{word}/{key[0]}/{name}" for key in every if key[1] == name]
         close = [f"{word}/{other}" for other in similar(name, (key[1] for key in every))]
         hint = f"the snapshot has {listed(elsewhere, 'or')}" if elsewhere else ""
         hint = hint or (f"did you mean {listed(close, 'or')}?" if close else "")
-        raise ManifestError(f"no pod of the snapshot is in {where}", hint=hint)
+        raise ManifestError(f"no pod of the snapshot {_OF_PODS[kind]} {where}", hint=hint)
     members = every[found[0]]
     pending = members[cluster.pods.node_row[members] == PENDING]
     return PodSubject(cluster.pods.pod(int((pending if len(pending) else members)[0])))
 
 
-def _members_by_group(cluster: Cluster, kind: type[ApiObject]) -> dict[tuple[str, str], PodIndices]:
-    """Return the pods of each group of a kind that has some: indices into ``Cluster.pods``."""
+def _pods_by_object(cluster: Cluster, kind: type[ApiObject]) -> Mapping[tuple[str, str], PodIndices]:
+    """Return the pods of each group or claim that has some: indices into ``Cluster.pods``."""
+    if kind is PersistentVolumeClaim:
+        users: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for index in range(len(cluster.pods)):
+            pod = cluster.pods.pod(index)
+            for use in claim_uses(pod):
+                users[pod.namespace, use.claim].append(index)
+        return {key: np.array(indices, dtype=np.int64) for key, indices in users.items()}
     if kind is PodGroup:
         return {key: group_members(cluster, *key) for key in groups_with_members(cluster)}
     forest = GroupForest(cluster, grows=True)
@@ -206,7 +222,7 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
     kind = workload_kind(text)
     assert kind is not None
     word = text.partition("/")[0]
-    name, namespace = scope.split(text, kind.__name__, f"{word}/NAME and its namespace with -n", (f"{word}/",))
+    name, namespace = scope.split(text, kind, f"{word}/NAME or {word}/NAMESPACE/NAME")
     every = list(cluster.list(kind))
     found = [obj for obj in every if obj.name == name and namespace in (None, obj.namespace)]
     if len(found) == 1:
@@ -218,19 +234,30 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
         problem = f"the snapshot has {len(found)} {kind.__name__}s with the name {name}"
         raise ManifestError(problem, hint=f"give the namespace with -n: {places}")
     require_listed(cluster, kind.__name__, namespace or "")
+    known = sorted(workloads(cluster, kind) if kind in MAKERS else ((obj.namespace, obj.name) for obj in every))
     where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
     if (word, name) in cluster.pods.index:
         hint = f"to name the pod, use {name} -n {word}"
-    elif elsewhere := [f"{word}/{name} -n {obj.namespace}" for obj in every if obj.name == name]:
+    elif own := _pods_of_missing(cluster, kind, namespace, name):
+        where += ", whose template is needed"
+        hint = f"it has {counted(len(own), 'pod')} of it: name one, such as {own[0]}"
+    elif elsewhere := [f"{word}/{own}/{name}" for own, other in known if other == name]:
         hint = f"the snapshot has {listed(elsewhere, 'or')}"
-    elif close := [f"{word}/{other}" for other in similar(name, (obj.name for obj in every))]:
+    elif close := [f"{word}/{other}" for other in similar(name, (other for _, other in known))]:
         hint = f"did you mean {listed(close, 'or')}?"
     else:
-        hint = "" if every else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"
+        hint = "" if known else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"
     raise ManifestError(f"the snapshot has no {where}", hint=hint)
 
 
-POD_PREFIXES: Final = ("pod/", "pods/", "po/")
+def _pods_of_missing(cluster: Cluster, kind: type[ApiObject], namespace: str | None, name: str) -> list[str]:
+    """Return the pods of a workload that is not in the snapshot, the pending ones first, as namespace/name."""
+    if kind not in MAKERS:
+        return []
+    namespaces = [namespace] if namespace else sorted({own for own, other in workloads(cluster, kind) if other == name})
+    found = [index for own in namespaces for index in pods_made_by(cluster, kind, own, name)]
+    found.sort(key=lambda index: int(cluster.pods.node_row[index]) != PENDING)
+    return [cluster.pods.key(index) for index in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,17 +301,20 @@ class PodRequest(SubjectRequest):
         if self.pod_names or not self.named:
             require_listed(cluster.cluster, "Pod")
         cluster = self.cluster.require_nodes(cluster)
-        workloads = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
-        cluster, given = manifests.beside(workloads).pods(cluster, handle)
+        named = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
+        cluster, given = manifests.beside(named).pods(cluster, handle)
         asked = [*given, *(self._named_subject(cluster.cluster, name) for name in self.pod_names)]
         if not self.named:
             asked = self.selected(cluster.pods)
-            if not asked:
+            if not asked and self.selector:
                 raise self.nothing_found(cluster.pods)
+            if not asked:
+                self.note_elsewhere((cluster.pods,), handle)
+                return cluster, []
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
 
     def _named_subject(self, cluster: Cluster, text: str) -> PodSubject:
-        if names_group(text):
+        if names_member(text):
             return named_member(cluster, text, self.scope)
         try:
             return self.named_pod(cluster.pods, text)
@@ -316,6 +346,11 @@ class PodRequest(SubjectRequest):
             if running or pods.node_row[index] == PENDING if query is None else matches(query, record.metadata.labels):
                 yield index
 
+    def note_elsewhere(self, sides: Sequence[Pods], handle: AnalysisHandle) -> None:
+        """Note the other namespaces with pending pods, if none is selected."""
+        if elsewhere := self._elsewhere(sides):
+            handle.note(f"pods are pending in {elsewhere}")
+
     def nothing_found(
         self, *sides: Pods, hint: str = "name a pod (NAMESPACE/NAME) or a manifest", running: bool = False
     ) -> InputError:
@@ -324,12 +359,16 @@ class PodRequest(SubjectRequest):
         problem = (
             f"there is no pod in {self.scope}" if running and not self.selector else f"no pod in {self.scope} {what}"
         )
-        found = {pods.key(index) for pods in sides for index in self._matching(pods, running=running)}
-        if found:
-            counts = Counter(key.partition("/")[0] for key in sorted(found))
-            names = listed([f"{name} ({number})" for name, number in counts.most_common()])
-            hint += f"; there are such pods in {names}: give -n or -A"
+        if elsewhere := self._elsewhere(sides, running=running):
+            hint += f"; there are such pods in {elsewhere}"
         return InputError(problem, hint=hint)
+
+    def _elsewhere(self, sides: Sequence[Pods], *, running: bool = False) -> str:
+        """Return the other namespaces with pods that would be selected, and how to name them; empty if none has."""
+        found = {pods.key(index) for pods in sides for index in self._matching(pods, running=running)}
+        counts = Counter(key.partition("/")[0] for key in sorted(found))
+        names = listed([f"{name} ({number})" for name, number in counts.most_common()])
+        return f"{names}: give -n or -A" if names else ""
 
     def answerable(
         self, asked: list[PodSubject], handle: AnalysisHandle, *profiles: Container[str]
@@ -362,7 +401,7 @@ class PodRequest(SubjectRequest):
 
 def _namespace_in(text: str) -> str:
     """Return the namespace in the name of a pod; empty if it has none."""
-    return "" if text.startswith(POD_PREFIXES) else text.rpartition("/")[0]
+    return (split_name(text, Pod) or ("", ""))[0]
 
 
 def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
@@ -370,15 +409,8 @@ def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
 
     Raises InputError if there is no such pod, or the argument is not a pod's name.
     """
-    forms = "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest"
-    name, namespace = scope.split(text, "pod", forms, POD_PREFIXES)
-    try:
-        pod = find_pod(pods, name, namespace)
-    except ManifestError as error:
-        if Path(text).is_dir():
-            raise ManifestError(error.findings[0].problem, hint=f"the folder with that name is {text}/") from None
-        raise
-    return PodSubject(pod)
+    name, namespace = scope.split(text, Pod, "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest")
+    return PodSubject(find_pod(pods, name, namespace))
 
 
 # The workload that a request is about: one of the cluster, or one of a manifest.

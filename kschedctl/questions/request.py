@@ -88,6 +88,13 @@ class AnalysisRequest(Generic[A]):
                 if value not in list(choices):
                     raise InputError(f'"{value}" is not one of {", ".join(choices)}', path=field.name)
                 value = choices(value)
+            if field.option.completion == "nodes" and "/" in "".join(value):
+                # Names of nodes as -o name prints them; other requests need no kinds.
+                from kschedctl.objects.core import Node
+                from kschedctl.objects.kinds import without_kind
+
+                single = isinstance(value, str)
+                value = without_kind(value, Node) if single else tuple(without_kind(each, Node) for each in value)
             object.__setattr__(self, field.name, value)
 
     def check(self) -> None:

@@ -18,6 +18,7 @@ from kschedctl.common.wording import counted
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.device import ResourceClaim
+from kschedctl.objects.kinds import split_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import ReleaseChoice
@@ -480,7 +481,7 @@ class LoadedCluster:
             As ``decide``.
         """
         if isinstance(pod, str) and not is_manifest(pod):
-            namespace, _, name = pod.rpartition("/")
+            namespace, name = split_name(pod, Pod) or ("", pod)
             is_there = (namespace or DEFAULT_NAMESPACE, name) in self.pods.index
             require_listed(self.cluster, "Pod", None if is_there else namespace or DEFAULT_NAMESPACE)
         return given_pod(self.pods, pod, where, release=self.release_choice.release)

@@ -64,7 +64,8 @@ class Access:
         name = (found["six"] or found["name"]).lower()
         if not self._is_own(name):
             raise RefusedError(
-                HTTPStatus.MISDIRECTED_REQUEST, "the Host header is no name of this server: --host NAME adds one"
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "the Host header is no name of this server: --allowed-host NAME adds one",
             )
         foreign = _is_foreign(headers, self._settings.hosts)
         if foreign and not (scope["method"] in _READING and _is_link(headers)):

@@ -50,7 +50,7 @@ def serve(source: ClusterSource, settings: ServeSettings, say: Callable[[str], N
             raise
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {settings.host}:{settings.port}: {reason}", path="--listen") from None
+        raise InputError(f"cannot listen on {settings.host}:{settings.port}: {reason}", path="--host") from None
     host, port = listening.getsockname()[:2]
     app = create_app(source, settings)
     config = uvicorn.Config(

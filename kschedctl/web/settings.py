@@ -76,7 +76,7 @@ class ServeSettings:
         if not self.is_loopback and not self.token and not self.proxy_headers:
             raise InputError(
                 f"{self.host or 'every address'} can be reached by others, so that clients have to identify themselves",
-                path="--listen",
+                path="--host",
                 hint="give --token-file or --trusted-proxy-header, or listen on 127.0.0.1",
             )
 

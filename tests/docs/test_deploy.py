@@ -156,7 +156,7 @@ def test_arguments_of_the_server_are_options_of_the_command() -> None:
         assert re.search(rf"{option.partition('=')[0]}\b", offered), option
     service = manifests(SERVE)["Service", "kschedctl-serve"]
     own = service["metadata"]
-    assert f"--host={own['name']}.{own['namespace']}.svc" in options
+    assert f"--allowed-host={own['name']}.{own['namespace']}.svc" in options
 
 
 def test_arguments_of_the_container_are_options_of_the_command() -> None:

@@ -169,13 +169,15 @@ def test_ladder_of_layouts() -> None:
     ]
 
 
-def test_names_in_sentences_keep_a_star() -> None:
+def test_names_in_sentences_are_whole() -> None:
     rows = [("1", f"uncordon node {GKE[0]}", f"is scheduled to {GKE[0]}"), ("2", "wait", f"is scheduled to {GKE[1]}.")]
     assert lines([table(("", "change", "then"), rows, numeric=(0,))], 80) == [
-        "  change, then: gke-prod-cluster-default-pool-1a2b3c4d-*",
-        "     change               then",
-        "  1  uncordon node *x7k2  is scheduled to *x7k2",
-        "  2  wait                 is scheduled to *b2kk.",
+        "  1",
+        f"    change: uncordon node {GKE[0]}",
+        f"    then: is scheduled to {GKE[0]}",
+        "  2",
+        "    change: wait",
+        f"    then: is scheduled to {GKE[1]}.",
     ]
 
 

@@ -69,7 +69,7 @@ def overview(*names: str) -> NodesOverview:
         summary="",
         by="zone",
         groups=(),
-        nodes=tuple(NodeEntryData(n, True, False, True, "", zone, "", "", "", (), ()) for n, _, zone in nodes),
+        nodes=tuple(NodeEntryData(n, True, False, True, "", zone, "", "", "", (), {}) for n, _, zone in nodes),
         namespaces=(),
     )
 

@@ -170,7 +170,7 @@ def _groups_of_status(cluster: Cluster, status: Status, scalable: Mapping[str, S
             continue
         platform, pool = _pool_of_group(cluster, group.name, rows, pools)
         zone = found[1] if (found := _ZONE_IN_URL.fullmatch(group.name)) is not None else ""
-        where = f" in {zone}" if zone and pool else ""
+        where = f" in zone {zone}" if zone and pool else ""
         out.append(
             NodeGroup(
                 name=group.name,

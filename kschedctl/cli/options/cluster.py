@@ -9,6 +9,8 @@ import typer
 from kschedctl.cli.completion import CACHE_VARIABLE, SNAPSHOT_VARIABLE, STDIN, chosen_cluster, snapshot_paths
 from kschedctl.cli.options.declared import OptionGroup
 from kschedctl.cli.options.shared import (
+    AsGroupOption,
+    AsOption,
     CallExtendersOption,
     ClusterOption,
     ConfigOption,
@@ -16,6 +18,7 @@ from kschedctl.cli.options.shared import (
     MaxUnpackedOption,
     VersionOption,
     feature_gates,
+    impersonated_groups,
     max_bytes,
     request_seconds,
 )
@@ -60,6 +63,8 @@ class SourceOptions(OptionGroup):
             show_default=False,
         ),
     ] = ""
+    as_user: AsOption = ""
+    as_groups: AsGroupOption = None
     request_timeout: Annotated[
         str,
         typer.Option(
@@ -80,10 +85,11 @@ class SourceOptions(OptionGroup):
         Raises typer.BadParameter if a snapshot and a running cluster are both given, a time is invalid, or a
             cluster is given without a snapshot.
         """
-        live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else ""
+        live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else "--as" if self.as_user else ""
         of_live = live or ("--request-timeout" if self.request_timeout else "")
         if self.snapshot and of_live:
             raise typer.BadParameter("a snapshot is given, too: give only one of them", param_hint=of_live)
+        as_groups = impersonated_groups(self.as_user, self.as_groups)
         seconds = request_seconds(self.request_timeout) if self.request_timeout else None
         paths = snapshot_paths(self.snapshot, live=bool(live))
         if self.cluster and not paths:
@@ -96,6 +102,8 @@ class SourceOptions(OptionGroup):
             cluster=chosen_cluster(self.cluster, self.snapshot) if paths else "",
             context=self.context,
             kubeconfig=self.kubeconfig,
+            as_user=self.as_user,
+            as_groups=as_groups,
             request_seconds=seconds,
             max_bytes=max_bytes(self.max_unpacked),
             read_namespace=self.namespace,

@@ -72,11 +72,12 @@ class PodOptions(ScopeOptions):
 
     def request(self, cluster: ClusterRequest) -> PodRequest:
         """Return the request of the pods: existing ones of a cluster, or new ones to create in it."""
+        from kschedctl.objects.kinds import joined_names
         from kschedctl.questions.pod_selection import PodRequest
 
         return PodRequest(
             cluster=cluster,
-            names=tuple(self.pods or ()),
+            names=joined_names(self.pods or ()),
             filenames=tuple(self.filename or ()),
             namespace=self.namespace,
             all_namespaces=self.all_namespaces,
@@ -139,14 +140,14 @@ class WorkloadOptions(OptionGroup):
     title: ClassVar[str] = "Workload"
 
     workload: Annotated[
-        str,
+        list[str] | None,
         typer.Argument(
             metavar="WORKLOAD",
             autocompletion=completion.rolled,
             help="deploy/NAME or sts/NAME; optional with -f if the manifests contain only one such workload.",
             show_default=False,
         ),
-    ] = ""
+    ] = None
     filename: Annotated[
         list[str] | None,
         typer.Option(
@@ -161,11 +162,21 @@ class WorkloadOptions(OptionGroup):
     validate: ValidateOption = STRICT
 
     def request(self, cluster: ClusterRequest) -> WorkloadRequest:
+        """Return the request of the workload.
+
+        Raises typer.BadParameter if none is named, or several are.
+        """
+        from kschedctl.objects.kinds import joined_names
         from kschedctl.questions.pod_selection import WorkloadRequest
 
+        names = joined_names(self.workload or ())
+        if not names and not self.filename:
+            raise typer.BadParameter("name a workload, such as deploy/web, or give its manifest with -f")
+        if len(names) > 1:
+            raise typer.BadParameter(f"name only one workload, not {' and '.join(names)}")
         return WorkloadRequest(
             cluster=cluster,
-            name=self.workload,
+            name=names[0] if names else "",
             filenames=tuple(self.filename or ()),
             namespace=self.namespace,
             all_namespaces=self.all_namespaces,

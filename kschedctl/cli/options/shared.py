@@ -152,6 +152,15 @@ KubeconfigOption = Annotated[
     str,
     typer.Option("--kubeconfig", metavar="FILE", help="kubeconfig file. Default: as for kubectl.", show_default=False),
 ]
+AsOption = Annotated[
+    str,
+    typer.Option(
+        "--as", metavar="USER", help="User to impersonate in a running cluster, as for kubectl.", show_default=False
+    ),
+]
+AsGroupOption = Annotated[
+    list[str] | None, typer.Option("--as-group", metavar="GROUP", help="With --as: group to impersonate.")
+]
 NamespaceOption = Annotated[str, namespace_option("Namespace of the objects. Default: as for kubectl.")]
 AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Use all namespaces; overrides -n.")]
 #: For commands that use all namespaces in any case, as kubectl users type it there, too.
@@ -187,6 +196,16 @@ def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
             raise typer.BadParameter(f'"{pair}" is not NAME=true or NAME=false', param_hint="--feature-gates")
         gates[name] = value.lower() == "true"
     return gates
+
+
+def impersonated_groups(user: str, groups: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the groups to impersonate.
+
+    Raises typer.BadParameter if there is no user to impersonate.
+    """
+    if groups and not user:
+        raise typer.BadParameter("requires --as", param_hint="--as-group")
+    return tuple(groups or ())
 
 
 def request_seconds(text: str) -> float:

@@ -435,7 +435,7 @@ def _outside_selection(situation: Situation, place: VolumePlace) -> Diagnosis:
     if situation.is_of_daemon_set and selected.sum() == 1:
         but = f"the pod of the DaemonSet is for {situation.names(selected)[0]}"
     elif place.zones and not place.hosts and zones and set(zones).isdisjoint(place.zones):
-        but = f"{selection_text(situation)} leaves only nodes in {listed(zones, most=_MOST_ZONES)}"
+        but = f"{selection_text(situation)} leaves only nodes in zone {listed(zones, most=_MOST_ZONES)}"
     else:
         but = f"{selection_text(situation)} excludes {listed(situation.names(place.nodes), most=3)}"
     return Diagnosis(

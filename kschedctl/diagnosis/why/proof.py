@@ -19,7 +19,7 @@ from kschedctl.scheduler.cycle.group_decisions import decide_in_group
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
-from kschedctl.scheduler.framework.remedy import Change, Patch, Remedy
+from kschedctl.scheduler.framework.remedy import IN_ZONE, Change, Patch, Remedy
 from kschedctl.scheduler.framework.risk import RemedyScope
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.result import Candidate
@@ -64,6 +64,9 @@ class Suggestion:
         """The changes in a few words, with the other ways."""
         told = ", and ".join(remedy.summary for remedy in self.remedies)
         sides = [other.remedies[0].side or other.summary for other in self.others]
+        if sides and told.endswith(self.remedies[-1].side) and all(each.startswith(IN_ZONE) for each in sides):
+            zones = [each.removeprefix(IN_ZONE) for each in (self.remedies[-1].side, *sides)]
+            return f"{told.removesuffix(self.remedies[-1].side)}{IN_ZONE}{listed(zones, 'or')}"
         return f"{told}, or {listed(sides, 'or')}" if sides else told
 
     @property

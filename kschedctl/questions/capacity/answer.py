@@ -5,6 +5,7 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 
 from typing import Annotated
 
+from kschedctl.common.wording import counted
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
 from kschedctl.questions.answer_parts import AppliedData, DiagnosisData, PodGroupData
 from kschedctl.questions.explain.answer import NodeData, PodData
@@ -117,3 +118,7 @@ class CapacityList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods, each computed independently."""
 
     items: Annotated[tuple[PodCapacity, ...], "The answers, one per pod."]
+
+    def summed_up(self) -> str:
+        workloads = counted(len(self.items), "workload")
+        return f"{workloads}, each counted independently, without the copies of the others"

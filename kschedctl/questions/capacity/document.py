@@ -204,9 +204,7 @@ def list_document(found: CapacityList, view: View) -> Document:
         yield from document(answers[0], view)
         return
     basis = merged_envelope(answers)
-    workloads = counted(len(answers), "workload")
-    text = f"{workloads}, each counted independently, without the copies of the others"
-    yield from first_line(basis, text, Tone.FAINT)
+    yield from first_line(basis, found.summary, Tone.FAINT)
     yield from header(basis, view.now)
     yield GAP
     if view.drawn:

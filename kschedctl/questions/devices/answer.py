@@ -166,3 +166,6 @@ class DevicesList(AnswerList, frozen=True, kw_only=True):
     """The answers for several claims and classes."""
 
     items: Annotated[tuple[DevicesOverview | DeviceSupply, ...], "The answers, one per claim or class."]
+
+    def summed_up(self) -> str:
+        return " ".join(answer.summary for answer in self.items)

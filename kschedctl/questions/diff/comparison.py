@@ -77,10 +77,11 @@ class ComparisonRequest:
             for side in sides:
                 for one in pods.selected(side.pods, running=self.all_pods):
                     asked.setdefault(_pod_key(one), one)
+            if not asked and (self.all_pods or pods.selector):
+                raise pods.nothing_found(*(side.pods for side in sides), hint="name a pod", running=self.all_pods)
             if not asked:
-                running = "" if self.all_pods or pods.selector else ", or give --all-pods to include running pods"
-                every = (side.pods for side in sides)
-                raise pods.nothing_found(*every, hint=f"name a pod{running}", running=self.all_pods)
+                pods.note_elsewhere([side.pods for side in sides], handle)
+                return ()
         profiles = (side.configuration.profiles for side in sides)
         kept = set(map(id, pods.answerable(list(asked.values()), handle, *profiles)))
         return tuple(key for key, one in asked.items() if id(one) in kept)

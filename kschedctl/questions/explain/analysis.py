@@ -287,6 +287,12 @@ def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
 _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
 
 
+def worst_first(answer: Explanation) -> int:
+    """Return the position of an answer among several: first what fits nowhere, or is not even admitted."""
+    result = answer.verdict.result
+    return _ORDER.index(result) if answer.admitted and result in _ORDER else 0
+
+
 def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[Explanation]:
     """Yield the answer for each pod; pods of a workload with equal answers share one.
 

@@ -3,12 +3,14 @@
 The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from kschedctl.common.frames import Cell, ColumnType, Tabular
+from kschedctl.common.wording import counted
 from kschedctl.objects.core import Taint
 from kschedctl.questions.answer import AnswerList, AnswerOutcome, ClusterAnswer, CompoundAnswer, Data, OperandsData
 from kschedctl.questions.answer_parts import (
@@ -190,7 +192,7 @@ class ZoneLossData(Data, frozen=True):
 
     zone: Annotated[str, "The zone."]
     nodes: Annotated[int, "The number of nodes in the zone."]
-    feasible: Annotated[int, "The number of nodes in the zone that the pod fits on."]
+    feasible_nodes: Annotated[int, "The number of nodes in the zone that the pod fits on."]
     left: Annotated[int, "The number of nodes that the pod fits on after the loss of the zone."]
 
 
@@ -485,6 +487,7 @@ class ClaimsData(Data, frozen=True):
 class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
     """The answer for one pod, or for several pods with the same answer."""
 
+    summary: Annotated[str, "The result in one or two sentences, that of the verdict."] = ""
     pod: Annotated[PodData, "The pod that was decided for: the first, if the answer is about several."]
     workload: Annotated[
         WorkloadData | None, "The workload that the pod stands for; null if the pod itself was requested."
@@ -561,6 +564,16 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
             for refusal in self.admission.quota_refusals
         )
 
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "summary", self.verdict.summary)
+
+    @property
+    def fate(self) -> str:
+        """The outcome, or the reason why not all pods of the workload share it."""
+        if not self.admitted:
+            return _REFUSED
+        return _IN_PART if self.schedulable and not self.yes else self.verdict.result
+
     @property
     def admitted(self) -> bool:
         """True if no quota refuses the pod before the scheduler sees it."""
@@ -612,6 +625,30 @@ class ExplanationList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods."""
 
     items: Annotated[tuple[Explanation, ...], "The answers, one per pod or per group of pods with the same answer."]
+
+    def summed_up(self) -> str:
+        return f"{outcomes_in_words(Counter(answer.fate for answer in self.items))}."
+
+
+_REFUSED: Final = "refused"
+_IN_PART: Final = "in part"
+#: The outcomes with the words for one and for several pods, the worst first.
+_VERDICTS: Final[dict[str, tuple[str, str]]] = {
+    _REFUSED: ("is refused by a quota", "are refused by a quota"),
+    Outcome.ERROR: ("fails", "fail"),
+    Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
+    Outcome.OTHER_SCHEDULER: ("has another scheduler", "have another scheduler"),
+    Outcome.GATED: ("is not tried", "are not tried"),
+    _IN_PART: ("fits without all of its replicas", "fit without all of their replicas"),
+    Outcome.SCHEDULED: ("fits", "fit"),
+}
+
+
+def outcomes_in_words(number: Counter[str]) -> str:
+    """Return the number of pods by outcome, as in ``3 pods: 1 fits nowhere, 2 fit``."""
+    counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
+    verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
+    return f"{counted(number.total(), 'pod')}: {verdicts}"
 
 
 class LeftOutData(Data, frozen=True):

@@ -34,6 +34,7 @@ from kschedctl.questions.explain.answer import (
     SearchData,
     SuggestionData,
     WithstandingData,
+    outcomes_in_words,
 )
 from kschedctl.questions.explain.document_of_nodes import (
     arithmetic_section,
@@ -165,7 +166,7 @@ def withstanding_section(found: WithstandingData | None) -> Document:
         yield Paragraph(f"Zones: the pod withstands the loss of any one of {len(found.zones)}.", Tone.STRONG)
     if found.zones:
         rows = [
-            (zone.zone, str(zone.nodes), str(zone.feasible), str(zone.left) if zone.left else "none")
+            (zone.zone, str(zone.nodes), str(zone.feasible_nodes), str(zone.left) if zone.left else "none")
             for zone in found.zones
         ]
         headings = ("lost zone", "nodes", "feasible", "feasible after")
@@ -495,18 +496,6 @@ _WORDS: Final = {
     Outcome.GATED: "not tried",
     Outcome.SCHEDULED: "fits",
 }
-_REFUSED: Final = "refused"
-_IN_PART: Final = "in part"
-#: The outcomes with the words for one and for several pods, the worst first.
-_VERDICTS: Final[dict[str, tuple[str, str]]] = {
-    _REFUSED: ("is refused by a quota", "are refused by a quota"),
-    Outcome.ERROR: ("fails", "fail"),
-    Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
-    Outcome.OTHER_SCHEDULER: ("has another scheduler", "have another scheduler"),
-    Outcome.GATED: ("is not tried", "are not tried"),
-    _IN_PART: ("fits without all of its replicas", "fit without all of their replicas"),
-    Outcome.SCHEDULED: ("fits", "fit"),
-}
 #: Up to 9 answers are all decided before the first one is printed, as the first line counts them.
 _FEW: Final = 9
 
@@ -522,12 +511,12 @@ def stream_document(
     answers: Iterable[Explanation] = stream
     shown: Provenance | None = None
     if stream.total <= _FEW:
-        answers = tuple(stream)
+        answers = stream.together()
         if len(answers) == 1:
             yield from one_by_one(answers, view, document)
             return
         if len(answers) == stream.total:
-            number = Counter(map(_verdict, answers))
+            number = Counter(answer.fate for answer in answers)
             yield from _first_line(merged_envelope(answers), number, f"; {EACH_ALONE}", _beside_running(answers))
             shown = provenance(answers[0], view.now)
             yield shown
@@ -544,20 +533,10 @@ def _beside_running(answers: Sequence[Explanation]) -> str:
     return f"{running_in_words(workload)}; the other " if workload is not None and workload.running else ""
 
 
-def _verdict(answer: Explanation) -> str:
-    """Return the outcome of a pod, or the reason why not all of its workload's pods share it."""
-    if not answer.admitted:
-        return _REFUSED
-    return _IN_PART if answer.schedulable and not answer.yes else answer.verdict.result
-
-
 def _first_line(basis: Envelope, number: Counter[str], note: str = "", start: str = "") -> Document:
     """Lay out the number of pods by outcome, after the words about other pods."""
-    counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
-    verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
     fine = number[Outcome.SCHEDULED] == number.total()
-    text = f"{start}{counted(number.total(), 'pod')}: {verdicts}{note}."
-    yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD)
+    yield from first_line(basis, f"{start}{outcomes_in_words(number)}{note}.", Tone.GOOD if fine else Tone.BAD)
 
 
 def many_document(answer: ExplanationSummary, view: View) -> Document:

@@ -109,7 +109,7 @@ class ExplainRequest(PodsRequest["Explanation"]):
     @property
     def is_daemon_set(self) -> bool:
         """True if all pods are those of one DaemonSet."""
-        return all(one.node and one.workload == self.pods[0].workload for one in self.pods)
+        return bool(self.pods) and all(one.node and one.workload == self.pods[0].workload for one in self.pods)
 
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Explanation":
         from kschedctl.questions.explain.analysis import explain

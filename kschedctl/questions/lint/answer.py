@@ -2,6 +2,9 @@
 
 from typing import Annotated, Literal
 
+from msgspec import structs
+
+from kschedctl.common.wording import counted
 from kschedctl.questions.answer import CompoundAnswer, Data
 
 
@@ -138,7 +141,11 @@ class RulePage(Data, frozen=True, kw_only=True):
 class RulePages(CompoundAnswer, frozen=True, kw_only=True, tag="RulePages"):
     """The documentation of one or more rules."""
 
+    summary: Annotated[str, "The number of rules."] = ""
     items: Annotated[tuple[RulePage, ...], "The rules."]
+
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "summary", counted(len(self.items), "rule"))
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the codes of the rules, ``rule/CODE``."""

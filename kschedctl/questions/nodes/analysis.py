@@ -73,24 +73,24 @@ class NodeCapacity:
         unhealthy = np.array([is_unhealthy(node) for node in nodes.objects], dtype=np.bool_)
         return ~(nodes.unschedulable | unhealthy)
 
-    def of_node(self, row: int) -> tuple[NodeAmountsData, ...]:
+    def of_node(self, row: int) -> dict[str, NodeAmountsData]:
         """Return the amounts on a node, for all resources that it offers or that its pods request."""
         some = np.flatnonzero(self.allocatable[:, row] + self.requested[:, row])
-        return tuple(
-            NodeAmountsData(
-                name := self.names[i],
+        return {
+            (name := self.names[i]): NodeAmountsData(
+                name,
                 exact_quantity(name, int(self.allocatable[i, row])),
                 exact_quantity(name, int(self.requested[i, row])),
                 exact_quantity(name, int(self.free[i, row])),
                 exact_quantity(name, int(self.nominated[i, row])),
             )
             for i in some.tolist()
-        )
+        }
 
-    def total(self, rows: Rows) -> tuple[ResourceTotalData, ...]:
+    def total(self, rows: Rows) -> dict[str, ResourceTotalData]:
         """Return the sums over those of some nodes that accept new pods, for all resources that they offer."""
         rows = rows[self.available[rows]]
-        return tuple(self._totals(rows)) if len(rows) else ()
+        return {each.resource: each for each in self._totals(rows)} if len(rows) else {}
 
     def _totals(self, rows: Rows) -> Iterable[ResourceTotalData]:
         by_name = self._cluster.nodes.by_name[0]
@@ -240,7 +240,7 @@ def describe_node(cluster: LoadedCluster, name: str) -> NodeDescription:
     states = listed([each for each in state if each])
     free = [
         f"{readable(each.resource, each.free)} of {readable(each.resource, each.allocatable)} {each.resource}"
-        for each in entry.resources
+        for each in entry.resources.values()
         if each.allocatable != "0" and each.resource in (CPU, MEMORY)
     ]
     described = f"{entry.name} is {states}" if states else entry.name
@@ -356,7 +356,7 @@ def _free(groups: tuple[NodeSetData, ...]) -> Iterator[str]:
 
 
 def _free_in(group: NodeSetData, where: str) -> Iterator[str]:
-    totals = [total for total in group.resources if total.resource in (CPU, MEMORY)]
+    totals = [total for total in group.resources.values() if total.resource in (CPU, MEMORY)]
     if not totals:
         yield f"no allocatable cpu or memory{where}"
         return

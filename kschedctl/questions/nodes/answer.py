@@ -50,7 +50,8 @@ class NodeSetData(Data, frozen=True):
     nodes: Annotated[int, "The number of nodes."]
     available: Annotated[int, "The number of nodes that accept new pods: neither cordoned nor unhealthy by a taint."]
     resources: Annotated[
-        tuple[ResourceTotalData, ...], "The amounts by resource, summed over the nodes that accept new pods."
+        dict[str, ResourceTotalData],
+        "The amounts by the name of the resource, summed over the nodes that accept new pods.",
     ]
 
 
@@ -67,7 +68,7 @@ class NodeEntryData(Data, frozen=True):
     pool: Annotated[str, "The name of the node's pool, from the label of its provider; empty if unknown."]
     kubelet_version: Annotated[str, "The version of the kubelet; empty if unknown."]
     taints: Annotated[tuple[str, ...], "The taints of the node, as key=value:effect."]
-    resources: Annotated[tuple[NodeAmountsData, ...], "The amounts by resource."]
+    resources: Annotated[dict[str, NodeAmountsData], "The amounts by the name of the resource."]
 
     @property
     def status(self) -> str:
@@ -130,7 +131,7 @@ class NodesOverview(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="Node
         """Yield the rows of the table, one per node; a resource that a node does not have is 0."""
         columns = [(name, amount) for name in self._resources for amount in _AMOUNTS]
         for node in self.nodes:
-            of = {each.resource: each for each in node.resources}
+            of = node.resources
             yield (
                 *(", ".join(node.taints) if name == "taints" else getattr(node, name) for name in _NODE_COLUMNS),
                 *(amount_of(name, getattr(of[name], amount)) if name in of else 0 for name, amount in columns),
@@ -138,7 +139,7 @@ class NodesOverview(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="Node
 
     @property
     def _resources(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.resource for node in self.nodes for each in node.resources))
+        return tuple(dict.fromkeys(name for node in self.nodes for name in node.resources))
 
 
 _NODE_COLUMNS: Final[dict[str, ColumnType]] = {

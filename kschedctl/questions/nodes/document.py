@@ -76,7 +76,7 @@ def node_bars(description: NodeDescription, pod: PodData | None = None) -> Bars:
         asked = {**{name: amount_of(name, quantity) for name, quantity in pod.requests.items()}, PODS: 1}
     users = tuple(_users(description, pod, asked))
     own = pod is not None and any(pod.key in owner.pods for owner in description.owners)
-    resources = [each for each in description.node.resources if each.resource in asked or _is_shown(each)]
+    resources = [each for each in description.node.resources.values() if each.resource in asked or _is_shown(each)]
     largest = _largest(users, resources)
     kinds = (*(Kind(user.name) for user in largest), *_KINDS)
     position = {kind.name: i for i, kind in enumerate(kinds)}
@@ -224,7 +224,7 @@ def description_document(answer: NodeDescription, view: View) -> Document:
     if view.drawn and node.resources:
         yield node_bars(answer)
         yield GAP
-    shown = list(_shown_resources(node.resources, every=view.wide))
+    shown = list(_shown_resources(node.resources.values(), every=view.wide))
     nominated = any(each.nominated != "0" for each in shown)
     rows = []
     for each in shown:
@@ -287,7 +287,7 @@ def _groups_table(answer: NodesOverview, *, every: bool) -> Table:
     for group in answer.groups:
         nodes = f"{group.available} of {group.nodes}" if group.available < group.nodes else str(group.nodes)
         name = group.name or "none"
-        amounts = list(_shown_resources(group.resources, every=every))
+        amounts = list(_shown_resources(group.resources.values(), every=every))
         for i, total in enumerate(amounts):
             largest = f"{readable(total.resource, total.largest_free)} on {total.largest_free_node}"
             cells = (total.resource,), _free_lines(total), (largest if total.largest_free_node else _NO_VALUE,)
@@ -303,7 +303,7 @@ def _placed(name: str, cells: tuple[C, ...], *, last: bool) -> tuple[str | C, ..
     return (*cells, name) if last else (name, *cells)
 
 
-def _shown_resources(resources: Sequence[A], *, every: bool) -> Iterator[A]:
+def _shown_resources(resources: Iterable[A], *, every: bool) -> Iterator[A]:
     """Yield the resources that are shown: without ``every``, no local storage and no huge pages."""
     for each in resources:
         if every or not (each.resource == EPHEMERAL_STORAGE or each.resource.startswith(HUGEPAGES_PREFIX)):
@@ -312,7 +312,7 @@ def _shown_resources(resources: Sequence[A], *, every: bool) -> Iterator[A]:
 
 def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
     shown = nodes if every else nodes[:_FEW_NODES]
-    others = list(dict.fromkeys(o.resource for n in shown for o in _shown_resources(n.resources, every=every)))
+    others = list(dict.fromkeys(o.resource for n in shown for o in _shown_resources(n.resources.values(), every=every)))
     others = [name for name in others if name not in _COLUMNS]
     # With many extended resources, their columns would take more width than a terminal has.
     own = (*_COLUMNS, *others) if len(others) <= _MOST_COLUMNS else _COLUMNS
@@ -322,7 +322,7 @@ def _nodes_section(nodes: Sequence[NodeEntryData], *, every: bool) -> Document:
     rows = []
     for node in shown:
         wide = (node.zone, node.instance_type, node.pool, node.kubelet_version) if every else ()
-        by_name = {each.resource: each for each in node.resources}
+        by_name = node.resources
         amounts = [_free_lines(by_name[name]) if name in by_name else (_NO_VALUE,) for name in own]
         if rest:
             lines = (f"{name} {line}" for name in rest if name in by_name for line in _free_lines(by_name[name]))

@@ -71,7 +71,7 @@ class NodesRequest(NodesGrouping):
     >>> import kschedctl
     >>> cluster = kschedctl.load("fixtures/shop/cluster")
     >>> overview = cluster.nodes(by="pool")
-    >>> [(group.name, group.available, group.resources[0].largest_free) for group in overview.groups]
+    >>> [(group.name, group.available, group.resources["cpu"].largest_free) for group in overview.groups]
     [('general', 8, '2020m'), ('gpu', 6, '47610m')]
     >>> cluster.nodes("node-8").summary
     'node-8 is ready; free: 2.02 of 3.92 cpu and 10.88Gi of 14Gi memory.'

@@ -98,7 +98,20 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
     )
     now = cluster.cluster.taken_at
     rests_on = provenance(cluster, missing, many=True)
-    return pending_answer(cluster.cluster, explained, found, rests_on, now, problems=problems, alone=alone)
+    nothing = _none_selected(scheduler.cluster, request, query) if query else ""
+    return pending_answer(
+        cluster.cluster, explained, found, rests_on, now, problems=problems, alone=alone, nothing=nothing
+    )
+
+
+def _none_selected(cluster: Cluster, request: PendingRequest, query: Selector) -> str:
+    """Return the sentence that a selector matches no pending pod, with the number of pods that it does match."""
+    records = (record.metadata for record in cluster.pods.records)
+    n_pods = sum(request.namespace in ("", each.namespace) and matches(query, each.labels) for each in records)
+    where = f" in namespace {request.namespace}" if request.namespace else ""
+    if not n_pods:
+        return f"No pod{where} matches {request.selector}."
+    return f"None of the {counted(n_pods, 'pod')}{where} that match {request.selector} is pending."
 
 
 def explain_group(scheduler: Scheduler, group: PendingGroup) -> ExplainedGroup:
@@ -144,7 +157,7 @@ def _without_nodes(cluster: LoadedCluster, namespace: str, query: Selector) -> P
             waiting_seconds=_seconds(now, since),
             result=_NOT_KNOWN,
             why=f"it has the scheduling gate {listed([gate.name for gate in gates])}" if gates else why,
-            n_fit=None,
+            fitting=None,
             preempts=False,
             message=message,
             priority=pods[0].spec.priority or 0,
@@ -194,6 +207,7 @@ def pending_answer(
     *,
     problems: Sequence[ClusterDiagnosis] = (),
     alone: tuple[UnblockingData, ...] = (),
+    nothing: str = "",
 ) -> Pending:
     """Return the answer.
 
@@ -203,12 +217,13 @@ def pending_answer(
         now: The time until which the pods have been pending; ``None`` if it is unknown.
         problems: The problems of workloads, nodes and components.
         alone: Changes for single groups.
+        nothing: The summary if no pod is asked about; empty for that of all pods.
     """
     not_modelled: dict[NotModelled, None] = {}
     for each in explained:
         not_modelled |= dict.fromkeys(each.decision.not_modelled)
     groups = [each.group for each in explained]
-    summary = "No pod is pending."
+    summary = nothing or "No pod is pending."
     if groups:
         told = _of_pending(cluster, groups, found, now)
         summary = f"{told} Besides, {_problems(problems)}" if problems else told
@@ -264,7 +279,7 @@ def _problem(found: ClusterDiagnosis, now: datetime | None) -> GroupData:
         waiting_seconds=_seconds(now, found.since),
         result=result,
         why=found.cause,
-        n_fit=None,
+        fitting=None,
         preempts=False,
         message="",
         missing=found.missing,
@@ -310,8 +325,8 @@ def _group_data(explained: ExplainedGroup, found: UnblockingResult | None, now: 
         waiting_seconds=_seconds(now, group.since),
         result=_NOT_KNOWN if explained.unlisted and decision.schedulable else str(decision.outcome),
         why=explained.unlisted if explained.unlisted and decision.schedulable else why,
-        n_fit=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
-        n_fit_once_ended=sum(pod.key in found.once_ended for pod in group.pods) if found is not None else 0,
+        fitting=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
+        fitting_once_ended=sum(pod.key in found.once_ended for pod in group.pods) if found is not None else 0,
         preempts=group.preempts,
         message=decision.event_message,
         priority=group.pods[0].spec.priority or 0,

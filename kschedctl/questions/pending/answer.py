@@ -39,12 +39,12 @@ class GroupData(Data, frozen=True):
         "does not work; notResized for a pod whose kubelet has not carried out its resize.",
     ]
     why: Annotated[str, "The cause, with names and numbers; empty if the pods fit."]
-    n_fit: Annotated[int | None, "The number of pods that fit without any change; null if that was not tried."]
+    fitting: Annotated[int | None, "The number of pods that fit without any change; null if that was not tried."]
     preempts: Annotated[bool, "True if preemption finds a node for the first pod."]
     message: Annotated[str, "The text of the FailedScheduling event of the first pod."]
     priority: Annotated[int | None, "The priority of the first pod; null if there is no pending pod."] = None
-    n_fit_once_ended: Annotated[
-        int, "The number of those in nFit that fit only once pods that are being deleted are gone."
+    fitting_once_ended: Annotated[
+        int, "The number of those in fitting that fit only once pods that are being deleted are gone."
     ] = 0
     missing: Annotated[int, "The number of pods that have not been created."] = 0
     state: Annotated[str, "The problem of the object in a few words; empty for pods without a node."] = ""
@@ -113,7 +113,7 @@ class Pending(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="Pending"):
     @property
     def all_fit(self) -> bool:
         """True if all pods fit without any change, as far as that was tried, and no workload lacks pods."""
-        return all(group.result == "scheduled" and group.n_fit in (None, len(group.pods)) for group in self.groups)
+        return all(group.result == "scheduled" and group.fitting in (None, len(group.pods)) for group in self.groups)
 
     @property
     def yes(self) -> bool:
@@ -144,7 +144,7 @@ _GROUP_COLUMNS: Final[dict[str, ColumnType]] = {
     "namespace": str,
     "name": str,
     "pods": int,
-    "n_fit": int,
+    "fitting": int,
     "missing": int,
     "result": str,
     "why": str,

@@ -6,11 +6,10 @@ from typing import Final
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.diagnosis.evidence.node_autoscalers import KARPENTER
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
-from kschedctl.questions.document import GAP, INDENT, Document, Paragraph, Question, Tone, Verbatim, table
-from kschedctl.questions.frame import View, cautions, first_line, header, next_questions
+from kschedctl.questions.document import GAP, INDENT, Document, Paragraph, Question, Tone, table
+from kschedctl.questions.frame import View, cautions, commands_of, first_line, header, next_questions
 from kschedctl.questions.node_map import nodes_map
 from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
-from kschedctl.scheduler.framework.risk import Risk
 
 #: The number of groups that are shown without ``-o wide``.
 _FEW: Final = 10
@@ -90,9 +89,9 @@ def _fates(group: GroupData) -> Iterator[tuple[int, int]]:
     if group.result == "notKnown":
         yield 5, number
         return
-    fit = (number if group.n_fit is None else group.n_fit) if group.result == "scheduled" else group.n_fit or 0
-    yield 0, fit - group.n_fit_once_ended
-    yield 1, group.n_fit_once_ended
+    fit = (number if group.fitting is None else group.fitting) if group.result == "scheduled" else group.fitting or 0
+    yield 0, fit - group.fitting_once_ended
+    yield 1, group.fitting_once_ended
     yield 4 if group.result in ("gated", "notOurs") else 2 if group.preempts else 3, number - fit
 
 
@@ -147,13 +146,13 @@ def _which(group: GroupData) -> str:
 
 def _cause_of_group(group: GroupData, *, what_if: bool) -> str:
     """Return the cause; for pods that fit, the reason why they are pending nevertheless."""
-    n_pods, n_waiting = len(group.pods), group.n_fit_once_ended
-    if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
+    n_pods, n_waiting = len(group.pods), group.fitting_once_ended
+    if group.result != "scheduled" or (group.fitting is not None and not group.fitting):
         return group.why
     if n_waiting:
-        told = f"{(group.n_fit or 0) - n_waiting} of {n_pods} fit now, {n_waiting} more once pods have ended"
+        told = f"{(group.fitting or 0) - n_waiting} of {n_pods} fit now, {n_waiting} more once pods have ended"
         return f"{told}, then {group.why}" if group.why else told
-    if group.n_fit is None or group.n_fit == n_pods:
+    if group.fitting is None or group.fitting == n_pods:
         fit, it = ("fits now", "it") if n_pods == 1 else ("fit now", "them")
         if group.why:
             return f"{fit}, but {group.why}"
@@ -164,29 +163,27 @@ def _cause_of_group(group: GroupData, *, what_if: bool) -> str:
         if group.waiting_seconds > _LOOKS_AGAIN:
             return f"{fit}: kube-scheduler has not looked at {it} again"
         return f"{fit}: kube-scheduler has not looked at {it} again; it does so after an event, or within 5 minutes"
-    return f"{group.n_fit} of {n_pods} fit now, then {group.why}"
+    return f"{group.fitting} of {n_pods} fit now, then {group.why}"
 
 
 def _changes(answer: Pending, *, every: bool) -> Document:
     """Lay out the changes that help, those for single groups, and the cures that cannot be tried, in one table."""
-    urgent = [one for one in answer.advice if one.risk <= Risk.MISTAKE]
-    others = [one for one in answer.advice if one.risk > Risk.MISTAKE]
+    # A change that helps several groups is one row.
+    alone: dict[str, list[UnblockingData]] = {}
+    for one in answer.alone:
+        alone.setdefault(f"{one.summary}{_costs(one)}", []).append(one)
     rows = [
-        *map(_untried, urgent),
         *((str(len(one.would_place)), f"{one.summary}{_costs(one)}") for one in answer.changes),
         *(
-            (
-                f"{len(one.would_place)}",
-                f"{one.summary}{_costs(one)}; tried for {one.group or listed(one.would_place)} alone",
-            )
-            for one in answer.alone
+            (str(sum(len(one.would_place) for one in same)), f"{told}; tried for {_each_alone(same)}")
+            for told, same in alone.items()
         ),
-        *map(_untried, others),
+        *(("", f"{one.summary}; not tried: {one.untried}") for one in answer.advice),
     ]
     if not rows:
         # A gate is removed by the controller that set it, and preemption needs no change.
         if answer.fit is not None and any(
-            len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts and group.result != "gated"
+            len(group.pods) > (group.fitting or 0) and group.why and not group.preempts and group.result != "gated"
             for group in answer.groups
             if group.result not in _PROBLEMS
         ):
@@ -197,11 +194,9 @@ def _changes(answer: Pending, *, every: bool) -> Document:
         return
     yield from (GAP, table(("would place", _heading(answer)), rows, numeric=(0,)))
     if every:
-        yield Paragraph("Commands", Tone.FAINT, INDENT)
-        cures: tuple[AdviceData | UnblockingData, ...] = (*urgent, *answer.changes, *answer.alone, *others)
-        for cure in cures:
-            for line in cure.commands:
-                yield Verbatim(line)
+        cures: tuple[AdviceData | UnblockingData, ...] = (*answer.changes, *answer.alone, *answer.advice)
+        # Groups of one cause may have the same cure.
+        yield from commands_of({cure.summary: cure.commands for cure in cures}.items())
 
 
 def _heading(answer: Pending) -> str:
@@ -212,8 +207,10 @@ def _heading(answer: Pending) -> str:
     return "change (each tried)" if len(answer.changes) + len(answer.alone) > 1 else "change (tried)"
 
 
-def _untried(one: AdviceData) -> tuple[str, str]:
-    return "", f"{one.summary}; not tried: {one.untried}"
+def _each_alone(tried: Sequence[UnblockingData]) -> str:
+    """Return the groups or pods that a change was tried for, in words."""
+    names = [one.group or listed(one.would_place) for one in tried]
+    return f"{names[0]} alone" if len(names) == 1 else f"{listed(names)}, each alone"
 
 
 def _costs(one: UnblockingData) -> str:

@@ -7,6 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
+from msgspec import structs
+
+from kschedctl.common.wording import counted
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
 from kschedctl.questions.answer_parts import CureData, DiagnosisData, PodGroupData
 from kschedctl.questions.explain.answer import NodeData, PodData, StatusData, WorkloadData
@@ -218,6 +221,7 @@ class NextData(Data, frozen=True):
 class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
+    summary: Annotated[str, "The result in one or two sentences, that of the verdict."] = ""
     pod: Annotated[PodData, "The pod that preempts."]
     workload: Annotated[
         WorkloadData | None, "The workload that the pod stands for; null if the pod itself was requested."
@@ -247,6 +251,9 @@ class Preemption(ClusterAnswer, frozen=True, kw_only=True):
         "Changes with which the pod is scheduled; empty if it fits, or if preemption helps and no other scheduler can "
         "take the place that is freed.",
     ] = ()
+
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "summary", self.verdict.summary)
 
     @property
     def helped(self) -> bool:
@@ -281,6 +288,18 @@ class PreemptionList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods."""
 
     items: Annotated[tuple[Preemption, ...], "The answers, one per pod."]
+
+    def summed_up(self) -> str:
+        evicting = [a for a in self.items if a.verdict.result is Result.PREEMPTS]
+        n_in_vain = sum(not a.helped for a in evicting)
+        n_fitting = sum(a.verdict.result is Result.FITS for a in self.items)
+        rest = len(self.items) - len(evicting) - n_fitting
+        verdicts = (
+            f"{n_fitting} {'fits' if n_fitting == 1 else 'fit'}",
+            f"{len(evicting)} would evict others{f' ({n_in_vain} of them in vain)' if n_in_vain else ''}",
+            f"{rest} {'stays' if rest == 1 else 'stay'} pending",
+        )
+        return f"{counted(len(self.items), 'pod')}: {', '.join(verdicts)}."
 
 
 class TakerData(Data, frozen=True):

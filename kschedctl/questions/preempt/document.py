@@ -265,17 +265,7 @@ def list_document(found: PreemptionList, view: View) -> Document:
     if len(answers) == 1:
         yield from document(answers[0], view)
         return
-    evicting = [a for a in answers if a.verdict.result is Result.PREEMPTS]
-    in_vain = [a for a in evicting if not a.helped]
-    fitting = [a for a in answers if a.verdict.result is Result.FITS]
-    rest = len(answers) - len(evicting) - len(fitting)
-    verdicts = (
-        f"{len(fitting)} {'fits' if len(fitting) == 1 else 'fit'}",
-        f"{len(evicting)} would evict others{f' ({len(in_vain)} of them in vain)' if in_vain else ''}",
-        f"{rest} {'stays' if rest == 1 else 'stay'} pending",
-    )
-    text = f"{counted(len(answers), 'pod' if view.named else 'pending pod')}: {', '.join(verdicts)}."
-    yield from first_line(merged_envelope(answers), text, Tone.STRONG)
+    yield from first_line(merged_envelope(answers), found.summary, Tone.STRONG)
     shown = provenance(answers[0], view.now)
     yield shown
     if view.named or view.wide:

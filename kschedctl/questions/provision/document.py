@@ -58,7 +58,7 @@ def _nodes(answer: Provisioning, view: View) -> Document:
 
 
 def _zones(one: LaunchedNodeData) -> list[str]:
-    return [f"in {listed(one.zones, 'or')}"] if one.zones else []
+    return [f"in zone {listed(one.zones, 'or')}"] if one.zones else []
 
 
 def _types(one: LaunchedNodeData, view: View) -> str:

@@ -3,12 +3,16 @@
 from datetime import datetime
 from typing import Annotated
 
+from msgspec import structs
+
+from kschedctl.common.wording import counted
 from kschedctl.questions.answer import CompoundAnswer
 
 
 class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
     """The contents of a snapshot."""
 
+    summary: Annotated[str, "The number of objects, in a sentence."] = ""
     paths: Annotated[tuple[str, ...], "The files of the snapshot, as given."]
     objects: Annotated[int, "The number of objects of the kinds that scheduling reads."]
     captured: Annotated[bool, "True if the snapshot records the time at which it was taken."]
@@ -35,6 +39,10 @@ class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
         dict[str, str], "For each file without objects of the kinds that scheduling reads, its use, or the reason."
     ]
     not_read: Annotated[dict[str, str], "The reason for each file that was skipped."]
+
+    def __post_init__(self) -> None:
+        text = f"{', '.join(self.paths)}: a snapshot of {counted(self.objects, 'object')}"
+        structs.force_setattr(self, "summary", text)
 
     @property
     def complete(self) -> bool:

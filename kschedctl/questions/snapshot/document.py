@@ -9,7 +9,7 @@ from kschedctl.questions.snapshot.answer import SnapshotInfo
 
 def document(info: SnapshotInfo, view: View) -> Document:
     """Lay out the contents of a snapshot."""
-    yield Verbatim(f"{', '.join(info.paths)}: a snapshot of {counted(info.objects, 'object')}", indent=0)
+    yield Verbatim(info.summary, indent=0)
     yield from _origin(info, view)
     yield GAP
     for kind, number in info.kinds.items():

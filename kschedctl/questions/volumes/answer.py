@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
+from msgspec import structs
+
+from kschedctl.common.wording import counted
 from kschedctl.questions.answer import AnswerList, ClusterAnswer, Data
 from kschedctl.questions.answer_parts import DiagnosisData
 from kschedctl.trials.claim_action import ClaimAction
@@ -130,6 +133,7 @@ class ClaimData(Data, frozen=True, kw_only=True):
 class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one claim."""
 
+    summary: Annotated[str, "The result in one or two sentences, that of the claim."] = ""
     claim: Annotated[ClaimData, "The claim and its volume."]
     nodes: Annotated[
         tuple[NodeVolumesData, ...] | None,
@@ -137,6 +141,9 @@ class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
     ]
     diagnoses: Annotated[tuple[DiagnosisData, ...], "The causes for which the claim is not bound."] = ()
     cures: Annotated[tuple[str, ...], "Changes that could help, in words; they are not tried."] = ()
+
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "summary", self.claim.summary)
 
     @property
     def usable(self) -> bool:
@@ -189,6 +196,24 @@ class VolumesList(AnswerList, frozen=True, kw_only=True):
     """The answers for several claims or pods."""
 
     items: Annotated[tuple[ClaimVolumes | PodVolumes, ...], "The answers, one per claim or pod."]
+
+    def summed_up(self) -> str:
+        claims = [answer.claim for answer in self.items if isinstance(answer, ClaimVolumes)]
+        n_pods, n_claims = len(self.items) - len(claims), len(claims)
+        bound = sum(claim.usable and claim.controller.action is ClaimAction.KEEP for claim in claims)
+        stuck = sum(not claim.usable for claim in claims)
+        trapped = sum(claim.trap is not None for claim in claims)
+        verdicts = [f"{bound} bound"]
+        if n_claims - bound - stuck > 0:
+            verdicts.append(f"{n_claims - bound - stuck} to be bound")
+        if stuck:
+            verdicts.append(f"{stuck} without a usable volume")
+        if trapped:
+            verdicts.append(f"{trapped} restricted to a zone before any pod is scheduled")
+        told = [f"{counted(n_claims, 'claim')}: {', '.join(verdicts)}"] if claims else []
+        if n_pods:
+            told.append(f"the claims of {counted(n_pods, 'pod')}")
+        return f"{'; '.join(told)}."
 
 
 def _volume_names(claims: Iterable[ClaimData]) -> tuple[str, ...]:

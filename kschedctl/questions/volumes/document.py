@@ -160,19 +160,9 @@ def list_document(found: VolumesList, view: View) -> Document:
         return
     answers = [answer for answer in found.items if isinstance(answer, ClaimVolumes)]
     claims = [answer.claim for answer in answers]
-    bound = sum(claim.usable and claim.controller.action is ClaimAction.KEEP for claim in claims)
-    stuck = sum(not claim.usable for claim in claims)
-    trapped = sum(claim.trap is not None for claim in claims)
-    verdicts = [f"{bound} bound"]
-    if len(claims) - bound - stuck > 0:
-        verdicts.append(f"{len(claims) - bound - stuck} to be bound")
-    if stuck:
-        verdicts.append(f"{stuck} without a usable volume")
-    if trapped:
-        verdicts.append(f"{trapped} restricted to a zone before any pod is scheduled")
-    text = f"{counted(len(claims), 'claim')}: {', '.join(verdicts)}."
+    stuck, trapped = any(not claim.usable for claim in claims), any(claim.trap is not None for claim in claims)
     basis = merged_envelope(answers)
-    yield from first_line(basis, text, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
+    yield from first_line(basis, found.summary, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
     yield from header(basis, view.now)
     yield GAP
     if view.drawn:

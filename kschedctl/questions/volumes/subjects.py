@@ -6,20 +6,20 @@ from typing import Final, cast
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import similar
 from kschedctl.objects.device import DeviceClass, ResourceClaim
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.kinds import kind_by_name
+from kschedctl.objects.pod import Pod
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import ManifestRequest, ObjectSubject, read_manifests
-from kschedctl.questions.pod_selection import POD_PREFIXES, NamespaceScope, SubjectRequest, named_pod
+from kschedctl.questions.pod_selection import NamespaceScope, SubjectRequest, named_pod
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.questions.volumes.analysis import ClaimSubject
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.whatif.targets import find_object
 
-_CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
-_CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"
-_DEVICE_CLAIM_PREFIXES: Final = ("claim/", "resourceclaim/", "resourceclaims/")
-_CLASS_PREFIXES: Final = ("class/", "deviceclass/", "deviceclasses/")
+_CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pv/NAME, pod/NAME, NAME or the path of a manifest"
 _DEVICE_FORMS: Final = "NAMESPACE/NAME, claim/NAME, class/NAME or NAME"
 
 
@@ -68,10 +68,14 @@ def _stored(cluster: LoadedCluster, asked: ObjectSubject) -> ClaimSubject:
 
 def _claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
     """Return the claim or pod that an argument names; the claim if there are both."""
-    of_claims = text.startswith(_CLAIM_PREFIXES)
-    if not text.startswith(POD_PREFIXES):
+    word = text.partition("/")[0] if "/" in text else ""
+    kind = kind_by_name(word)
+    of_claims = kind is PersistentVolumeClaim
+    if kind is not Pod:
         require_listed(cluster.cluster, "PersistentVolumeClaim")
-        name, namespace = scope.split(text, "claim", _CLAIM_FORMS, _CLAIM_PREFIXES)
+        if kind is PersistentVolume:
+            return _claim_of_volume(cluster, text.removeprefix(f"{word}/"))
+        name, namespace = scope.split(text, PersistentVolumeClaim, _CLAIM_FORMS)
         claims = [c for c in cluster.cluster.list(PersistentVolumeClaim) if c.name == name]
         claims = [claim for claim in claims if namespace in (None, claim.namespace)]
         if len(claims) == 1:
@@ -96,6 +100,17 @@ def _claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> C
     return named_pod(cluster.pods, text, scope)
 
 
+def _claim_of_volume(cluster: LoadedCluster, name: str) -> ClaimSubject:
+    """Return the claim that is bound to a volume, which ``-o name`` prints."""
+    volume = find_object(cluster.cluster, PersistentVolume, name)
+    of = volume.spec.claim_ref
+    claim = cluster.cluster.get(PersistentVolumeClaim, of.name, of.namespace) if of is not None else None
+    if claim is None:
+        reason = f"its claim {of.namespace}/{of.name} does not exist" if of is not None else "no claim is bound to it"
+        raise InputError(f"PersistentVolume {name} is not in use: {reason}", hint="name a claim or a pod")
+    return ClaimSubject(claim)
+
+
 def device_subject(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:
     """Return the ResourceClaim or DeviceClass that an argument names; the claim if there are both.
 
@@ -103,23 +118,25 @@ def device_subject(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> 
     """
     loaded = cluster.cluster
     namespace: str | None = None
-    if not text.startswith(_CLASS_PREFIXES):
-        name, namespace = scope.split(text, "claim", _DEVICE_FORMS, _DEVICE_CLAIM_PREFIXES)
+    word = text.partition("/")[0] if "/" in text else ""
+    kind = {"claim": ResourceClaim, "class": DeviceClass}.get(word) or kind_by_name(word)
+    if kind is not DeviceClass:
+        name, namespace = scope.split(text, ResourceClaim, _DEVICE_FORMS, aliases=("claim",))
         claims = [c for c in loaded.list(ResourceClaim) if c.name == name and namespace in (None, c.namespace)]
         if len(claims) > 1:
             problem = f"the snapshot has {len(claims)} ResourceClaims with the name {name}"
             raise InputError(problem, hint=f"name one of them: {', '.join(claim.key for claim in claims)}")
         if claims:
             return claims[0]
-    of_class = "" if text.startswith(_DEVICE_CLAIM_PREFIXES) else text.rpartition("/")[2]
-    if text.startswith(_CLASS_PREFIXES) or "/" not in text:
+    of_class = "" if kind is ResourceClaim else text.rpartition("/")[2]
+    if kind is DeviceClass or "/" not in text:
         found = loaded.get(DeviceClass, of_class)
         if found is not None:
             return found
     # The object may be of a kind that could not be listed.
-    if not text.startswith(_CLASS_PREFIXES):
+    if kind is not DeviceClass:
         require_listed(loaded, "ResourceClaim", namespace or "")
-    if not text.startswith(_DEVICE_CLAIM_PREFIXES):
+    if kind is not ResourceClaim:
         require_listed(loaded, "DeviceClass")
     raise _no_such_subject(cluster, text)
 

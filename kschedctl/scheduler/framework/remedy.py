@@ -20,6 +20,9 @@ from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 
+#: The beginning of a side that is a zone: several of them are reported together.
+IN_ZONE: Final = "in zone "
+
 #: A JSON Patch operation (RFC 6902): add, replace or remove.
 Operation: TypeAlias = dict[str, Any]
 

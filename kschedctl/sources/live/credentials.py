@@ -235,7 +235,7 @@ class Credentials:
         self._cluster = cluster
         self._seconds = seconds
         self._made: ExecStatus | None = None
-        self.impersonated = tuple(_impersonation(user))
+        self.impersonated = tuple(impersonation(user))
         provider = user.value.auth_provider
         if provider is not None and provider.name != "oidc":
             hint = (
@@ -299,7 +299,7 @@ class Credentials:
         return ""
 
 
-def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
+def impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
     """Yield the impersonation headers, as client-go's ``ImpersonationConfig`` defines them."""
     value = user.value
     if not value.as_user:

@@ -275,6 +275,10 @@ class LiveContext:
     namespace : str
         The namespace in which a kind is listed that the user is not allowed to list in all namespaces; empty for that
         of the context.
+    as_user : str
+        The user to impersonate; empty for the one in the kubeconfig, if it has one.
+    as_groups : tuple of str
+        The groups to impersonate, with `as_user`.
     """
 
     context: str = ""
@@ -285,6 +289,16 @@ class LiveContext:
     show_progress: Callable[[str], None] = lambda _: None
     snapshot_would_do: bool = True
     namespace: str = ""
+    as_user: str = ""
+    as_groups: tuple[str, ...] = ()
+
+    def impersonating(self, user: UserEntry) -> UserEntry:
+        """Return the user of a context with the impersonation of the command line in place of the user's own."""
+        if not self.as_user:
+            return user
+        return msgspec.structs.replace(
+            user, as_user=self.as_user, as_groups=self.as_groups, as_uid="", as_user_extra={}
+        )
 
 
 def kubeconfig_files(given: str) -> str:
@@ -293,14 +307,17 @@ def kubeconfig_files(given: str) -> str:
     Args:
         given: The file that the user names; empty for none.
 
-    Raises InputError if the file that the user names does not exist.
+    Raises InputError if no file that the user names, with the option or in ``$KUBECONFIG``, exists.
     """
     if given:
         if not _is_file(given):
             raise InputError("there is no such file", where=given, path="--kubeconfig")
         return given
-    listed = os.environ.get("KUBECONFIG", "") or DEFAULT_FILE
-    return os.pathsep.join(path for path in listed.split(os.pathsep) if path and _is_file(path))
+    listed = os.environ.get("KUBECONFIG", "")
+    found = os.pathsep.join(path for path in (listed or DEFAULT_FILE).split(os.pathsep) if path and _is_file(path))
+    if listed and not found:
+        raise InputError("there is no such file", where=listed, path="$KUBECONFIG")
+    return found
 
 
 def _is_file(path: str) -> bool:

@@ -1,13 +1,13 @@
 """Client settings of a context: the official client's configuration of server, certificates and credentials."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.extras import install_command
-from kschedctl.sources.live.credentials import Credentials, Header, check_certificates, file_or_data
+from kschedctl.sources.live.credentials import Credentials, Header, check_certificates, file_or_data, impersonation
 from kschedctl.sources.live.failures import cause_of
 from kschedctl.sources.live.kubeconfig import (
     DEFAULT_FILE,
@@ -146,13 +146,15 @@ def client_settings(live: LiveContext) -> ClientSettings:
             load_incluster_config(client_configuration=configuration)
         except (ConfigException, OSError, UnicodeDecodeError):
             raise ClusterError(
-                f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}",
+                f"no cluster is configured: $KUBECONFIG is not set, and there is no {DEFAULT_FILE}",
                 hint=f"{f'{_GIVE_SNAPSHOT}, or ' if live.snapshot_would_do else ''}name a kubeconfig with --kubeconfig",
             ) from None
-        return ClientSettings(IN_CLUSTER, configuration)
+        pod = Entry(live.impersonating(UserEntry()), IN_CLUSTER, "user")
+        return ClientSettings(IN_CLUSTER, configuration, impersonated=tuple(impersonation(pod)))
     configs = read_kubeconfigs(files)
     name, context = configs.chosen(live.context)
     cluster, user = configs.cluster(context), configs.user(context)
+    user = replace(user, value=live.impersonating(user.value))
     seconds = live.request_seconds * READING_FACTOR or None
     entry: dict[str, Any] = {
         "server": server_address(cluster),

@@ -12,7 +12,7 @@ from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.findings import Location, ObjectRef, Subject, Where, found_at
 from kschedctl.common.wording import similar
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod
-from kschedctl.objects.kinds import kind_type
+from kschedctl.objects.kinds import kind_by_name, kind_type, split_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
@@ -30,12 +30,13 @@ _SHOWN: Final = 5
 
 
 def is_manifest(text: str) -> bool:
-    """Report whether a text is the path of a manifest or of a folder of manifests, rather than the name of a pod.
+    """Report whether a text is the path of a manifest or of a folder of manifests, rather than the name of an object.
 
-    A bare folder name could also be a pod's name, so a folder is only recognised by an unambiguous path.
+    A name with a kind in front, such as ``deploy/web``, is no folder, though a repository may have one of that path.
     """
-    is_path = text.endswith("/") or text.startswith(_PATHS)
-    return text == STDIN or is_path or text.lower().endswith(_MANIFEST_SUFFIXES) or Path(text).is_file()
+    is_path = text.endswith("/") or text.startswith(_PATHS) or text.lower().endswith(_MANIFEST_SUFFIXES)
+    path, kind = Path(text), kind_by_name(text.partition("/")[0])
+    return text == STDIN or is_path or path.is_file() or (bool(text) and kind is None and path.is_dir())
 
 
 def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
@@ -102,7 +103,7 @@ def given_pod(
     Raises ManifestError if there is no such pod, or an API server would reject it.
     """
     if isinstance(pod, str) and not is_manifest(pod):
-        namespace, _, name = pod.rpartition("/")
+        namespace, name = split_name(pod, Pod) or ("", pod)
         return find_pod(pods, name, namespace or DEFAULT_NAMESPACE), where
     if isinstance(pod, str | Path):
         manifest = read_manifest(pod)

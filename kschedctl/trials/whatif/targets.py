@@ -7,8 +7,9 @@ from typing import Final, TypeVar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed, near, similar
+from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
-from kschedctl.objects.kinds import cannot_be_listed, is_namespaced, kind_by_name, kind_names
+from kschedctl.objects.kinds import cannot_be_listed, is_namespaced, kind_by_name, kind_names, without_kind
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
 from kschedctl.objects.pod import EFFECTS
@@ -18,7 +19,6 @@ from kschedctl.trials.whatif.edit import Thing
 T = TypeVar("T", bound=ApiObject)
 #: The characters that distinguish a glob from a name; no node name can contain them.
 _WILDCARD: Final = re.compile(r"[*?[]")
-_PREFIX: Final = "node/"
 
 
 def is_pattern(name: str) -> bool:
@@ -31,7 +31,7 @@ def find_nodes(cluster: Cluster, name: str) -> list[int]:
 
     Raises InputError if no node matches.
     """
-    name, names = name.removeprefix(_PREFIX), cluster.nodes.names
+    name, names = without_kind(name, Node), cluster.nodes.names
     wildcard = _WILDCARD.search(name)
     if wildcard is None:
         return [cluster.nodes.find(name)]

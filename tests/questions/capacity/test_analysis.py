@@ -109,7 +109,7 @@ def test_a_full_zone_stops_the_others() -> None:
     said = lines(document(answer, View()), 400)
     assert said[:2] == ["pod default/web: 2 more pods fit, on 2 nodes", f"what stops the next copy: {cause}"]
     assert [(each.summary, each.copies, each.bounded) for each in answer.suggestions] == [
-        ("add a node like nx in x", 5, False),
+        ("add a node like nx in zone x", 5, False),
         (f"ScheduleAnyway instead of DoNotSchedule in the spread constraint over {ZONE}", 14, False),
         (f"maxSkew 2 instead of 1 in the spread constraint over {ZONE}", 4, False),
         (f"drop the spread constraint over {ZONE}", 14, False),

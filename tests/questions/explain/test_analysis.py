@@ -359,7 +359,7 @@ def test_gates_that_depend_on_one_that_is_given_as_off_are_off() -> None:
         ),
         (
             ["podgroups/train"],
-            "no pod of the snapshot is in PodGroup default/train\n  the snapshot has podgroups/train -n ml",
+            "no pod of the snapshot is in PodGroup default/train\n  the snapshot has podgroups/ml/train",
         ),
     ],
 )

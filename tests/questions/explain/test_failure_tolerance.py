@@ -159,7 +159,11 @@ def test_a_zone_that_takes_the_others_along_is_told() -> None:
     running = [make_pod("db", labels={"app": "db"}, node="a1")]
     told = found(IN_THREE_ZONES, running, make_pod(labels=WEB, affinity=near("podAffinity", ZONE)))
     assert told is not None
-    assert [(zone.zone, zone.feasible, zone.left) for zone in told.zones] == [("a", 2, 0), ("b", 0, 2), ("c", 0, 2)]
+    assert [(zone.zone, zone.feasible_nodes, zone.left) for zone in told.zones] == [
+        ("a", 2, 0),
+        ("b", 0, 2),
+        ("c", 0, 2),
+    ]
     assert told.across == ("InterPodAffinity",)
 
 

@@ -44,7 +44,7 @@ def overview(**options: str) -> NodesOverview:
 
 def amounts(answer: NodesOverview, node: str, resource: str) -> tuple[str, str, str, str]:
     (entry,) = [each for each in answer.nodes if each.name == node]
-    (found,) = [each for each in entry.resources if each.resource == resource]
+    found = entry.resources[resource]
     return found.allocatable, found.requested, found.free, found.nominated
 
 
@@ -77,7 +77,7 @@ def test_amounts_of_a_node(
 def test_groups_sum_the_nodes_that_accept_new_pods(by: str, groups: list[tuple[str, int, int, str, str]]) -> None:
     found = []
     for group in overview(by=by).groups:
-        cpu = next((each for each in group.resources if each.resource == "cpu"), None)
+        cpu = group.resources.get("cpu")
         block = f"{cpu.largest_free} on {cpu.largest_free_node}" if cpu is not None else "-"
         found.append((group.name, group.nodes, group.available, cpu.free if cpu is not None else "-", block))
     assert found == groups

@@ -153,7 +153,7 @@ def test_pods_that_fit_once_others_have_ended_are_counted(tmp_path: Path) -> Non
     pods = [make_pod(f"web-{i}", requests={"cpu": "1"}, owner=("batch/v1", "Job", "web")) for i in range(3)]
     found = report(tmp_path, make_node("a"), ending, *pods)
     (group,) = found.groups
-    assert (group.result, group.n_fit, group.n_fit_once_ended) == ("scheduled", 3, 2)
+    assert (group.result, group.fitting, group.fitting_once_ended) == ("scheduled", 3, 2)
     assert found.summary.endswith("3 pods fit without a change, 2 of them once 1 pod being deleted is gone.")
 
 

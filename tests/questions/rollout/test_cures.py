@@ -128,7 +128,7 @@ def test_a_node_to_add_is_suggested_once_with_its_alternatives() -> None:
     zones = [make_node(f"n{i}", zone=f"z{i}") for i in range(2)]
     cluster = make_cluster(zones, [let_in(pod) for pod in pods_of(web, ON_2)], web)
     found = [one.summary for one in scheduling_cluster(cluster).rollout(restarted(web)).suggestions]
-    assert [one for one in found if one.startswith(NODE)] == ["add a node like n0 in z0, or in z1"]
+    assert [one for one in found if one.startswith(NODE)] == ["add a node like n0 in zone z0 or z1"]
 
 
 def test_an_undo_is_no_cure_for_missing_capacity() -> None:
