@@ -303,7 +303,7 @@ class PodRequest(SubjectRequest):
         cluster = self.cluster.require_nodes(cluster)
         named = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
         cluster, given = manifests.beside(named).pods(cluster, handle)
-        asked = [*given, *(self._named_subject(cluster.cluster, name) for name in self.pod_names)]
+        asked = [*given, *(self.named_subject(cluster.cluster, name) for name in self.pod_names)]
         if not self.named:
             asked = self.selected(cluster.pods)
             if not asked and self.selector:
@@ -313,7 +313,11 @@ class PodRequest(SubjectRequest):
                 return cluster, []
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
 
-    def _named_subject(self, cluster: Cluster, text: str) -> PodSubject:
+    def named_subject(self, cluster: Cluster, text: str) -> PodSubject:
+        """Return the pod that an argument names, or that stands for the group or claim that it names.
+
+        Raises InputError if there is none, ClusterError if pods could not be listed.
+        """
         if names_member(text):
             return named_member(cluster, text, self.scope)
         try:

@@ -149,10 +149,6 @@ def test_of_many_pods_the_nodes_of_the_first_of_each_kind_are_told(tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            ["-n", "none"],
-            "no pod in namespace none is pending\n  name a pod, or give --all-pods to include running pods; there are",
-        ),
         (["-n", "none", "--all-pods"], "there is no pod in namespace none\n  name a pod; there are such pods in "),
         (["-A", "-l", "app=none"], "no pod in any namespace has the labels app=none\n  name a pod"),
     ],

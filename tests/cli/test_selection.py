@@ -14,9 +14,10 @@ from kschedctl.questions.pod_selection import PodRequest
 from tests.builders import make_cluster, make_node, make_pod, write_snapshot
 from tests.cli.transcript import SHOP
 
+DATA = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 PODS = [
     make_pod("web-1", namespace="shop", labels={"app": "web"}, node="a"),
-    make_pod("web-2", namespace="shop", labels={"app": "web"}),
+    make_pod("web-2", namespace="shop", labels={"app": "web"}, volumes=[DATA]),
     make_pod("job-1", namespace="shop", labels={"app": "job"}, schedulerName="volcano"),
     make_pod("api-1", labels={"app": "api"}),
     make_pod("api-2", labels={"app": "api"}, node="a"),
@@ -35,6 +36,11 @@ SELECTIONS = [
     (["web-2", "-n", "shop"], ["shop/web-2"]),
     (["pod/web-2", "shop/web-1", "-n", "shop"], ["shop/web-2", "shop/web-1"]),
     (["web-2", "-A"], ["shop/web-2"]),
+    # As -o name prints it, and the other forms of kubectl.
+    (["pod/shop/web-2"], ["shop/web-2"]),
+    (["po/web-2", "-n=shop"], ["shop/web-2"]),
+    (["pods", "web-2", "web-1", "-n", "shop"], ["shop/web-2", "shop/web-1"]),
+    (["pvc/shop/data"], ["shop/web-2"]),
     (["shop/web-2", "shop/job-1"], ["shop/web-2"]),
 ]
 #: Whatever is asked on the second side of diff, every pod is asked about on both.
@@ -90,7 +96,6 @@ def test_where_only_another_scheduler_is_responsible_that_is_the_answer(command:
     [
         (["shop/web-2", "-l", "app=web"], "names of pods and a selector are given"),
         (["shop/web-2", "-n", "default"], '"shop/web-2" has another namespace than -n default'),
-        (["-n", "empty"], "no pod in namespace empty is pending"),
         (["-l", "app=none", "-A"], "no pod in any namespace has the labels app=none"),
         (["web-2"], "the snapshot has no pod default/web-2"),
     ],
@@ -99,6 +104,50 @@ def test_where_only_another_scheduler_is_responsible_that_is_the_answer(command:
 def test_what_means_no_pod_is_refused_alike(command: str, options: list[str], problem: str, snapshot: Path) -> None:
     done = CliRunner().invoke(app, [command, *options, *COMMANDS[command], "--snapshot", str(snapshot)])
     assert problem in str(done.exception)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_pending_is_an_answer(command: str, snapshot: Path) -> None:
+    done = CliRunner().invoke(app, [command, "-n", "empty", *COMMANDS[command], "--snapshot", str(snapshot)])
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0] in ("No pod is pending.", "Nothing changes for 0 pods.")
+    assert "pods are pending in default (2) and shop (2): give -n or -A" in done.stderr
+
+
+def test_pods_that_fit_nowhere_come_first(tmp_path: Path) -> None:
+    many = [
+        make_pod("fits"),
+        make_pod("gated", schedulingGates=[{"name": "wait"}]),
+        make_pod("large", requests={"cpu": "99"}),
+    ]
+    answer = ask(write_snapshot(tmp_path, [make_node("a")], many), "explain", "-A")
+    assert pods(answer) == ["default/large", "default/gated", "default/fits"]
+    assert answer["summary"] == "3 pods: 1 fits nowhere, 1 is not tried, 1 fits."
+
+
+def test_a_folder_is_manifests_and_a_kind_in_front_is_not(
+    snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = {"containers": [{"name": "main", "image": "web:1"}]}
+    new = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new"}, "spec": spec}
+    for folder in ("web", "pod/shop/web-2"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "pod.yaml").write_text(json.dumps(new))
+    assert pods(ask(snapshot, "explain", "web")) == ["default/new"]
+    assert pods(ask(snapshot, "explain", "pod/shop/web-2")) == ["shop/web-2"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "summary"),
+    [
+        ("app=none", "No pod matches app=none."),
+        ("app=web,x!=y", "2 pods are pending in 2 groups."),
+        ("app=api,app notin (web)", "1 pod is pending in 1 group."),
+    ],
+)
+def test_pending_says_what_a_selector_matches(selector: str, summary: str, snapshot: Path) -> None:
+    assert ask(snapshot, "pending", "-l", selector)["summary"].startswith(summary.rstrip("."))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -286,6 +287,23 @@ def test_whoever_is_acted_as_is_sent(tmp_path: Path) -> None:
         assert headers["impersonate-uid"] == "7"
         assert headers["impersonate-extra-a%2fb"] == "c"
     assert groups == ["a", "b"]
+
+
+def test_impersonation_of_the_command_line_goes_before_that_of_the_kubeconfig(tmp_path: Path) -> None:
+    seen: list[tuple[str, list[str], bool]] = []
+
+    def handle(talk: Talk) -> None:
+        groups = [text for name, text in talk.every_header if name == "impersonate-group"]
+        seen.append((talk.headers["impersonate-user"], groups, "impersonate-uid" in talk.headers))
+        talk.usual()
+
+    with talking(handle, tmp_path) as (live, _):
+        config = json.loads(Path(live.kubeconfig).read_text())
+        config["users"][0]["user"] = {"token": "t", "as": "other", "as-uid": "7", "as-groups": ["c"]}
+        Path(live.kubeconfig).write_text(json.dumps(config))
+        load_live(replace(live, as_user="jane", as_groups=("a", "b")))
+    assert seen
+    assert set(map(str, seen)) == {str(("jane", ["a", "b"], False))}
 
 
 def plugin(folder: Path, script: str, **fields: Any) -> Callable[[Any], object]:

@@ -92,7 +92,7 @@ def _pod_key(one: PodSubject) -> Key:
 
 
 def _pod(pods: PodRequest, name: str, side: LoadedCluster) -> PodSubject:
-    return pods.named_pod(side.pods, name)
+    return pods.named_subject(side.cluster, name)
 
 
 def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> ObjectSubject:
