@@ -261,12 +261,12 @@ _PRINTED: Final = (
         f"{_AGAIN}, which has the fields that scheduling reads",
     ),
     (
-        re.compile(rb"\s*Name: {2,}\S+ *\r?\n[A-Z][\w() -]*:"),
+        re.compile(rb"\s*Name:(?:\t+| {2,})\S+[ \t]*\r?\n[A-Z][\w() -]*:"),
         "is what kubectl describe prints",
         "use kubectl get with -o yaml, which has the fields that scheduling reads",
     ),
     (
-        re.compile(rb"\s*(?:[a-z]+(?:\.[a-z0-9.-]+)?/[a-z0-9][a-z0-9.-]*\s+)+\Z"),
+        re.compile(rb"\s*(?:[a-z]+(?:\.[a-z0-9.-]+)?/[a-z0-9][a-z0-9.-]*[ \t]*\r?\n)+\S*\s*\Z"),
         "has names alone, as kubectl prints them with -o name",
         f"{_AGAIN} in place of -o name",
     ),
@@ -292,7 +292,7 @@ def printed(content: bytes, file: str) -> Finding | None:
       give the lines between the fences alone, or what kubectl get with -o yaml prints
     """
     try:
-        text = utf8_text(content[: len(content) // 2 * 2], "")
+        text = utf8_text(content[:HEAD], "")
     except InputError:
         return None
     for beginning, problem, hint in _PRINTED:

@@ -37,7 +37,7 @@ class NoObjectError(InputError):
 
 #: The log of a container, which ``kubectl cluster-info dump`` writes between the lists unless it writes a folder.
 _LOGS: Final = re.compile(
-    rb"^==== START logs for container .*?^==== END logs for container [^\n]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+    rb"^==== START logs for container .*?(?:^==== END logs for container [^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE
 )
 
 _SEPARATOR: Final = b"---"
