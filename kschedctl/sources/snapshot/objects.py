@@ -213,19 +213,25 @@ class Reading:
                     )
                     raise self._error(problem, where=root.rstrip(f":/{os.sep}"), hint=hint)
         if not self.summary.n_objects and not self._may_be_empty():
-            summary = self.summary
-            counts = [f"{len(summary.files)} read"]
-            counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
-            rest = ""
-            if left_out := ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items())):
-                rest = f"; kinds left out: {left_out}"
-            elif not summary.files and not summary.passed:
-                rest = f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
-            raise self._error(
-                "no object that kschedctl reads was found",
-                where=", ".join(map(str, self._paths)),
-                hint=f"files: {', '.join(counts)}{rest}",
-            )
+            raise self._nothing_found()
+
+    def _nothing_found(self) -> InputError:
+        """Return the error of an input without objects that scheduling depends on, with what became of its files."""
+        summary = self.summary
+        counts = [f"{len(summary.files)} read"]
+        counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
+        rest = ""
+        if left_out := ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items())):
+            rest = f"; kinds left out: {left_out}"
+        elif not summary.files and not summary.passed:
+            rest = f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
+        elif doubtful := [each.name for each in summary.doubtful()]:
+            rest = f"; objects seem to be in {listed(doubtful)}"
+        return self._error(
+            "no object that kschedctl reads was found",
+            where=", ".join(map(str, self._paths)),
+            hint=f"files: {', '.join(counts)}{rest}",
+        )
 
     def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         """Read a file, and record its content in the summary."""

@@ -191,6 +191,13 @@ def test_files_of_other_programs_are_no_reason_to_warn(files: dict[str, str | by
     assert unread("s") == []
 
 
+def test_files_that_seem_to_have_objects_are_named_where_none_is_read() -> None:
+    write({"s/kubectl_get_-o_json_pods": POD_JSON, "s/version.txt": "4.8"})
+    with pytest.raises(SnapshotError) as raised:
+        unread("s")
+    assert str(raised.value).endswith(f"2 {OTHER_NAME}; objects seem to be in s/kubectl_get_-o_json_pods")
+
+
 def test_a_linked_folder_is_named_unless_it_is_read_anyway() -> None:
     write({"s/nodes.yaml": NODE, "elsewhere/pods.yaml": POD})
     Path("s/again").symlink_to(Path("s").resolve())
