@@ -126,7 +126,7 @@ dist:  ## Build sdist and wheel of the tag or commit into dist/, and check what 
 trial:  ## Install what is in dist/ into clean environments, and run README's first command there
 	python -m tools.try_package dist/*
 
-sbom:  ## Install the wheel in dist/ with all extras as README does, and write build/artifacts/sbom.cdx.json of the environment
+sbom:  ## Install the wheel in dist/ with all extras, and write build/artifacts/sbom.cdx.json of the environment
 	mkdir -p build/artifacts
 	python -m tools.try_package --extras all --into build/environment dist/*.whl
 	python -m cyclonedx_py environment --pyproject pyproject.toml --mc-type application --output-reproducible --of JSON \

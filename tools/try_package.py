@@ -28,9 +28,7 @@ def version_of(package: Path) -> str:
 
 def first_command() -> list[str]:
     """Return the command that README has after the installation, with an absolute path."""
-    found = re.search(
-        r"pip install '\.\[all\]' && (kschedctl .*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
-    )
+    found = re.search(r"pip install \. && (kschedctl .*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     if found is None:
         raise SystemExit("README.md has no first command after its installation")
     return [str(ROOT / word) if word.startswith("fixtures/") else word for word in found[1].split()]

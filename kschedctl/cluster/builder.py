@@ -13,7 +13,7 @@ from kschedctl.cluster.records import PodInterner, PodRecord
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Place, Subject, field_path
-from kschedctl.common.wording import listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
@@ -45,6 +45,8 @@ class ClusterBuilder:
         self._pods: dict[tuple[str, str], PodRecord] = {}
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
         self._places: dict[tuple[type[ApiObject], str, str], Place] = {}
+        #: The objects of which there are copies that differ, each as a sentence.
+        self._twice: list[str] = []
         self._interner = PodInterner()
         self._events = NewestEvents()
         self._texts: dict[str, str] = {}
@@ -73,16 +75,17 @@ class ClusterBuilder:
                 pod = obj
                 if not pod.namespace:
                     pod = replace(pod, metadata=replace(pod.metadata, namespace=DEFAULT_NAMESPACE))
-                self._note(pod, place)
                 # Removed first, so that a duplicate takes its own position in the order of the snapshot.
-                self._pods.pop((pod.namespace, pod.name), None)
-                if pod.status.phase not in _FINISHED:
-                    self._pods[pod.namespace, pod.name] = self._interner.record(pod)
+                earlier = self._pods.pop((pod.namespace, pod.name), None)
+                record = self._interner.record(pod) if pod.status.phase not in _FINISHED else None
+                if record is not None:
+                    self._pods[pod.namespace, pod.name] = record
+                self._note(pod, place, is_same=record == earlier)
             return
         if type(obj) is Node:
             with _errors_at(place, obj):
                 parse_resources(obj.status.allocatable, "status.allocatable")
-            self._note(obj, place)
+            self._note(obj, place, is_same=self._nodes.get(obj.name) == obj)
             self._nodes[obj.name] = obj
             return
         obj = default_object(obj)
@@ -101,8 +104,9 @@ class ClusterBuilder:
                 parse_label_selector(selector)
             except SelectorError as error:
                 self.warnings.append(f"{obj.ref} is ignored: spec.selector.{error.path}: {error}")
-        self._note(obj, place)
-        self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
+        of_kind = self._objects.setdefault(type(obj), {})
+        self._note(obj, place, is_same=of_kind.get((obj.namespace, obj.name)) == obj)
+        of_kind[obj.namespace, obj.name] = obj
 
     def build(self, *, server_version: str = "", taken_at: datetime | None = None) -> Cluster:
         """Return the cluster of all objects added so far.
@@ -116,6 +120,9 @@ class ClusterBuilder:
             self._objects[Event] = self._settled_events()
             self._events = NewestEvents()
         nodes = Nodes(tuple(self._nodes.values()))
+        if self._twice:
+            others = counted(len(self._twice) - 1, "other object")
+            self.warnings.append(self._twice[0] + (f"; so it is with {others}" if len(self._twice) > 1 else ""))
         self.warnings.extend(_circles(self._objects.get(CompositePodGroup, {}).values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
         return Cluster(
@@ -167,12 +174,13 @@ class ClusterBuilder:
             if isinstance(claim, ResourceClaim) and claim.status.allocation is not None:
                 yield claim.status.allocation.allocation_timestamp
 
-    def _note(self, obj: ApiObject, place: Place) -> None:
+    def _note(self, obj: ApiObject, place: Place, *, is_same: bool) -> None:
+        """Record the place of an object, and a warning about a copy that differs: every must-gather has equal ones."""
         key = (type(obj), obj.namespace, obj.name)
         earlier = self._places.get(key)
-        if earlier is not None and place != "":
+        if earlier is not None and place != "" and not is_same:
             name = f"{obj.namespace}/{obj.name}" if obj.namespace else obj.name
-            self.warnings.append(f"{type(obj).__name__} {name} is in {earlier} and again in {place}; the later counts")
+            self._twice.append(f"{type(obj).__name__} {name} is in {earlier} and again in {place}; the later counts")
         if place != "":
             self._places[key] = place
 

@@ -83,7 +83,7 @@ def test_rows_in_doubt_count_with_strict(tmp_path: Path) -> None:
     plan = write_plan(tmp_path, base={"snapshot": str(SHOP / "nodes.yaml")}, axes={"seed": [1]})
     assert [run("sweep", str(plan), *more).code for more in ([], ["--strict"])] == [0, 0]
     (tmp_path / "both").mkdir()
-    for name in ("a.yaml", "b.yaml"):
-        (tmp_path / "both" / name).write_bytes((SHOP / "nodes.yaml").read_bytes())
+    for name, machine in (("a.yaml", b"m6i.xlarge"), ("b.yaml", b"m7i.xlarge")):
+        (tmp_path / "both" / name).write_bytes((SHOP / "nodes.yaml").read_bytes().replace(b"m6i.xlarge", machine))
     plan = write_plan(tmp_path, base={"snapshot": "both"}, axes={"seed": [1]})
     assert [run("sweep", str(plan), *more).code for more in ([], ["--strict"])] == [0, 3]

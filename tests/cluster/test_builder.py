@@ -107,6 +107,15 @@ def test_of_duplicates_the_later_counts_with_a_warning(earlier: ApiObject, later
             assert cluster.nodes.allocatable[0]["cpu"] == 2000
 
 
+def test_equal_copies_are_no_reason_to_warn_and_many_that_differ_are_one_warning() -> None:
+    objects = [make_node("n"), make_pod("p", node="n"), make_pod("done", phase="Failed"), make_object(Service, "s")]
+    twice = [(obj, f"{copy}/{i}.yaml") for copy in "ab" for i, obj in enumerate(objects)]
+    assert built(*twice).warnings == ()
+    others = [(make_pod(name, node=node), f"{node}.yaml") for name in ("p", "q", "r") for node in ("n", "m")]
+    (warning,) = built(*others).warnings
+    assert warning == "Pod default/p is in n.yaml and again in m.yaml; the later counts; so it is with 2 other objects"
+
+
 def test_the_same_name_in_another_namespace_or_kind_is_no_duplicate() -> None:
     objects = [make_pod("x"), make_pod("x", namespace="shop"), make_node("x"), make_object(Namespace, "x")]
     assert built(*((obj, f"{i}.yaml") for i, obj in enumerate(objects))).warnings == ()
@@ -114,7 +123,7 @@ def test_the_same_name_in_another_namespace_or_kind_is_no_duplicate() -> None:
 
 def test_objects_without_a_namespace_are_in_default() -> None:
     bare = make_object(Pod, "p")
-    cluster = built((bare, "a.yaml"), (make_pod("p"), "b.yaml"), (make_object(Service, "s"), ""))
+    cluster = built((bare, "a.yaml"), (make_pod("p", node="n"), "b.yaml"), (make_object(Service, "s"), ""))
     assert cluster.pods.index == {("default", "p"): 0}
     assert cluster.warnings == ("Pod default/p is in a.yaml and again in b.yaml; the later counts",)
     assert cluster.get(Service, "s", "default") is not None

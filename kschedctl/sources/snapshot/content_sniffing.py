@@ -11,6 +11,7 @@ from kschedctl.common.findings import Finding, Position
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.objects.kinds import KINDS, kind_by_name
 from kschedctl.sources.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
+from kschedctl.sources.snapshot.path_kinds import kind_of_path
 from kschedctl.sources.snapshot.summary import SkippedFile
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -23,10 +24,11 @@ _ANY_GZIP: Final = 31
 #: The number of values of a document that are searched for objects.
 _MOST_VALUES: Final = 10_000
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/\s]{32,}+={0,2}\s*")
-#: The beginning of a table that ``kubectl get`` prints.
-_TABLE: Final = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z]")
 #: The first line of a fenced code block of Markdown.
 _FENCE: Final = re.compile(rb"^[ \t]*(?:```|~~~)[^\n]*\n", re.MULTILINE)
+
+#: The fields of an export of kube-scheduler-simulator, one of which every export has.
+_EXPORTED: Final = frozenset({"nodes", "pods"})
 
 _GROUPS: Final = frozenset(group for group, _ in KINDS) | {"extensions"}
 _KIND_WORDS: Final = frozenset(
@@ -119,10 +121,10 @@ def seems_object(value: Any) -> bool:
     (True, True, False)
     >>> seems_object({"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Pod"}})
     True
-    >>> seems_object('{"apiVersion": "v1", "kind": "Pod"}'), seems_object("NAME   READY   STATUS web-0   1/1")
+    >>> seems_object('{"apiVersion": "v1", "kind": "Pod"}'), seems_object({"pods": 77})
     (True, True)
     """
-    if isinstance(value, str) and _TABLE.match(value) is not None:
+    if isinstance(value, dict) and not _EXPORTED.isdisjoint(value):
         return True
     return any(map(_has_name_or_kind, _top_objects(value))) or _contains_object(value)
 
@@ -143,6 +145,15 @@ def _has_name_or_kind(value: dict[str, Any]) -> bool:
     return isinstance(metadata, dict) and ("name" in metadata or "generateName" in metadata)
 
 
+def is_without_kind(value: Any) -> bool:
+    """Report whether a JSON value is an object, or a list of objects, with a name and without a kind.
+
+    >>> is_without_kind([{"metadata": {"name": "web"}}]), is_without_kind({"kind": "Pod"}), is_without_kind({"pods": 7})
+    (True, False, False)
+    """
+    return any(_has_name_or_kind(each) and not each.get("kind") for each in _top_objects(value))
+
+
 def _contains_object(value: Any) -> bool:
     """Report whether there is a whole object at any depth, also as text: a watch event, or items under another key."""
     waiting = [value]
@@ -160,6 +171,28 @@ def _contains_object(value: Any) -> bool:
         elif isinstance(here, str) and seems_cluster(here[:HEAD].encode(errors="replace")):
             return True
     return False
+
+
+#: The beginnings of documents in a text that cannot be parsed.
+_DOCUMENTS: Final = re.compile(rb"^(?=---|\{|\[)", re.MULTILINE)
+#: The beginning of an object without kind, or of a list of them.
+_METADATA: Final = re.compile(rb"""\s*(?:\[\s*)?(?:\{\s*"(?:metadata|items)"\s*:|(?:- )?(?:metadata|items):)""")
+
+
+def was_meant(content: bytes, path: str) -> bool:
+    r"""Report whether a file that cannot be parsed was meant as objects that scheduling depends on.
+
+    Its text says so, or its path: the name of a kind, or an object without kind in the folder of a kind.
+
+    >>> was_meant(b"kind: Pod\napiVersion: v1\nspec: {", "a.yaml"), was_meant(b"\0", "pods.json")
+    (True, True)
+    >>> was_meant(b"{", "a.json")
+    False
+    """
+    if any(map(_begins_object, _DOCUMENTS.split(content))):
+        return True
+    by_name = kind_of_path(path.rpartition("/")[2]) is not None
+    return by_name or (_METADATA.match(content) is not None and kind_of_path(path) is not None)
 
 
 def meant_kind(api_version: str, kind: str) -> str:
@@ -209,3 +242,63 @@ def unrendered(content: bytes, file: str) -> Finding | None:
         place=file,
         position=Position(content.count(b"\n", 0, action.start()) + 1, column),
     )
+
+
+# Detection of what kubectl prints for people, which lacks the fields that scheduling reads.
+
+_COLUMN: Final = rb"[A-Z][A-Z_%/-]*(?:\([A-Za-z]+\))?(?: [A-Z]+)*"
+_AGAIN: Final = "use -o yaml"
+#: The beginnings of such texts, the name of each, and the remedy.
+_PRINTED: Final = (
+    (
+        re.compile(rb"\s*(?:NAME *\r?\n|" + _COLUMN + rb"(?: {2,}" + _COLUMN + rb")+ *\r?(?:\n|\Z))"),
+        "is a table that kubectl prints",
+        f"{_AGAIN}, which has the fields that scheduling reads",
+    ),
+    (
+        re.compile(rb"\s*(?:[\w.-]+ +)?[\w./-]+ {2,}(?:[0-9]+/[0-9]+ +[A-Z0-9]|(?:Not)?Ready[, ])"),
+        "is a table that kubectl prints",
+        f"{_AGAIN}, which has the fields that scheduling reads",
+    ),
+    (
+        re.compile(rb"\s*Name:(?:\t+| {2,})\S+[ \t]*\r?\n[A-Z][\w() -]*:"),
+        "is what kubectl describe prints",
+        "use kubectl get with -o yaml, which has the fields that scheduling reads",
+    ),
+    (
+        re.compile(rb"\s*(?:[a-z]+(?:\.[a-z0-9.-]+)?/[a-z0-9][a-z0-9.-]*[ \t]*\r?\n)+\S*\s*\Z"),
+        "has names alone, as kubectl prints them with -o name",
+        f"{_AGAIN} in place of -o name",
+    ),
+    (
+        re.compile(
+            rb"\s*(?:error: |Error from server|No resources found|Unable to connect to the server|The connection to)"
+        ),
+        "is a message of kubectl in place of objects",
+        "repair what the message says, and run the command with -o yaml again",
+    ),
+)
+_BLOCK_BEGINNING: Final = re.compile(rb"\s*(?:```|~~~)")
+
+
+def printed(content: bytes, file: str) -> Finding | None:
+    r"""Return the finding for a text without objects that kubectl, or Markdown, has for people; ``None`` for any other.
+
+    >>> print(printed(b"NAME    READY   STATUS\nweb-7   0/1     Pending\n", "pods.txt"))
+    pods.txt: is a table that kubectl prints
+      use -o yaml, which has the fields that scheduling reads
+    >>> print(printed(b"```yaml\nkind: Pod\n```\n", "web.md"))
+    web.md: has its YAML in a fenced block of Markdown
+      give the lines between the fences alone, or what kubectl get with -o yaml prints
+    """
+    try:
+        text = utf8_text(content[:HEAD], "")
+    except InputError:
+        return None
+    for beginning, problem, hint in _PRINTED:
+        if beginning.match(text) is not None:
+            return Finding(problem, hint=hint, place=file)
+    if _BLOCK_BEGINNING.match(text) is not None or has_object_block(text):
+        hint = "give the lines between the fences alone, or what kubectl get with -o yaml prints"
+        return Finding("has its YAML in a fenced block of Markdown", hint=hint, place=file)
+    return None

@@ -1,8 +1,10 @@
 """The documents of one file and their positions, and the registry of layouts in which they contain objects."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, pairwise
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -30,10 +32,18 @@ class ObjectHeader(msgspec.Struct, Generic[T], rename="camel", gc=False):
 
 
 class NoObjectError(InputError):
-    """The error of a document that is not an object, or has kind or items of a wrong type; ``value`` is its content."""
+    """The error of a document that is not an object, or has kind or items of a wrong type."""
 
-    value: Any = None
 
+#: The log of a container, which ``kubectl cluster-info dump`` writes between the lists unless it writes a folder.
+_LOGS: Final = re.compile(
+    rb"^==== START logs for container .*?(?:^==== END logs for container [^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE
+)
+
+_SEPARATOR: Final = b"---"
+#: The first key of an object in YAML that kubectl writes.
+_VERSION_KEY: Final = b"apiVersion:"
+_KIND_LINE: Final = re.compile(rb"^kind:", re.MULTILINE)
 
 _ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 
@@ -104,10 +114,10 @@ class Document:
         return None if tree is None else position_in_tree(tree, self.text.text, field, inside=inside, key=key)
 
 
-def documents(
+def any_documents(
     content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None, shorten: Shorten | None = None
-) -> Iterator[Document | InputError]:
-    """Yield the documents of a file.
+) -> Iterator[Document]:
+    """Yield the documents of a file, objects or not.
 
     Args:
         content: JSON, JSON Lines or YAML; the format is detected from the content, as in kubectl.
@@ -118,26 +128,8 @@ def documents(
             ``yaml_documents``; not with ``as_data``.
         shorten: The shortening of objects that other processes read, as for ``yaml_documents``.
 
-    Yields: An error for a document that is not an object; the documents after it still follow.
-
     Raises InputError if the text is broken, so that the rest cannot be read.
     """
-    for document in any_documents(content, file, as_data=as_data, is_unread=is_unread, shorten=shorten):
-        try:
-            _ = document.envelope
-        except InputError as error:
-            placed = error.at(document.location)
-            if isinstance(error, NoObjectError) and isinstance(placed, NoObjectError):
-                placed.value = error.value
-            yield placed
-        else:
-            yield document
-
-
-def any_documents(
-    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None, shorten: Shorten | None = None
-) -> Iterator[Document]:
-    """Yield the documents of a file, objects or not; parameters and errors are those of ``documents``."""
     text = utf8_text(content, file)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"["):
@@ -150,6 +142,11 @@ def any_documents(
             end = start + len(document)
             yield Document(Location(file, number), document, envelope, text, start)
     except NotJsonError as broken:
+        if number and _LOGS.match(text, broken.start) is not None:
+            # The line numbers of errors stay correct.
+            without = _LOGS.sub(lambda logs: b"\n" * logs[0].count(b"\n"), text)
+            yield from islice(any_documents(without, file, as_data=as_data), number, None)
+            return
         if number and not text[broken.start :].startswith(b"---"):
             raise broken.error(text, file) from None
         # Flow style YAML starts like JSON, and YAML documents can be JSON.
@@ -173,7 +170,8 @@ def _yaml(
     is_unread: Unread | None = None,
     shorten: Shorten | None = None,
 ) -> Iterator[Document]:
-    whole = YamlText(text)
+    whole = YamlText(text if as_data else _separated(text))
+    text = whole.text
     try:
         if as_data:
             for number, value, may_repeat in yaml_values(text, file, first):
@@ -188,6 +186,26 @@ def _yaml(
         raise broken.error(text, file) from None
 
 
+def _separated(text: bytes) -> bytes:
+    r"""Return YAML with a separator where the next object begins without one, as in joined files.
+
+    >>> _separated(b"apiVersion: v1\nkind: Pod\napiVersion: v1\nkind: Node\n")
+    b'apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Node\n'
+    """
+    n_objects = text.count(b"\n" + _VERSION_KEY) + text.startswith(_VERSION_KEY)
+    if n_objects <= text.count(b"\n" + _SEPARATOR) + (not text.startswith(_SEPARATOR)):
+        return text
+    parts = re.split(rb"^(?=---|apiVersion:)", text, flags=re.MULTILINE)
+    # Other orders of keys do not tell where an object begins.
+    if any(part.startswith(_VERSION_KEY) and len(_KIND_LINE.findall(part)) != 1 for part in parts):
+        return text
+    joined = parts[:1]
+    for before, part in pairwise(parts):
+        is_next = before.startswith(_VERSION_KEY) and part.startswith(_VERSION_KEY)
+        joined += [_SEPARATOR + b"\n", part] if is_next else [part]
+    return b"".join(joined)
+
+
 def _first_look(value: JsonValue) -> ObjectHeader[Any] | None:
     try:
         if isinstance(value, TEXTS):
@@ -195,12 +213,6 @@ def _first_look(value: JsonValue) -> ObjectHeader[Any] | None:
         return msgspec.convert(value, ObjectHeader[Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def _no_object(value: Any, problem: str, *, path: str = "", hint: str = "") -> NoObjectError:
-    error = NoObjectError(problem, path=path, hint=hint)
-    error.value = value
-    return error
 
 
 def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
@@ -216,13 +228,13 @@ def read_envelope(value: JsonValue) -> ObjectHeader[Any]:
     value = plain(value)
     if not isinstance(value, dict):
         hint = "a list of objects is written as kind: List with items" if isinstance(value, list) else ""
-        raise _no_object(value, f"{shown(value)} is not a Kubernetes object", hint=hint)
+        raise NoObjectError(f"{shown(value)} is not a Kubernetes object", hint=hint)
     for name in ("apiVersion", "kind"):
         if not isinstance(value.get(name), str | None):
-            raise _no_object(value, f"{shown(value[name])} is not text", path=name)
+            raise NoObjectError(f"{shown(value[name])} is not text", path=name)
     kind = value.get("kind") or ""
     if kind.endswith("List") and not isinstance(value.get("items"), list | None):
-        raise _no_object(value, f"{shown(value['items'])} is not a list", path="items")
+        raise NoObjectError(f"{shown(value['items'])} is not a list", path="items")
     # The field "items" of an object that is not a list may have any type.
     return ObjectHeader(value.get("apiVersion"), kind)
 
@@ -244,6 +256,7 @@ SIMULATOR_LISTS: Final = {
     "pods": ("v1", "Pod"),
 }
 CAPTURE: Final = "header of a captured snapshot"
+VERSION_OF_BUNDLE: Final = "cluster_version.json of a support bundle"
 SIMULATOR: Final = "export of kube-scheduler-simulator"
 #: The layouts of documents without kind and version, each with its top-level keys, one of which is sufficient.
 #: Documents with both are handled before: an object, ``kind: List``, or a list of one kind (``PodList``), whose items
@@ -251,6 +264,7 @@ SIMULATOR: Final = "export of kube-scheduler-simulator"
 LAYOUTS: Final = {
     CAPTURE: frozenset({HEADER_FIELD}),
     "kubectl version -o json": frozenset({"serverVersion", "gitVersion"}),
+    VERSION_OF_BUNDLE: frozenset({"info"}),
     SIMULATOR: frozenset({"nodes", "pods"}),
 }
 

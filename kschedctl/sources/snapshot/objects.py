@@ -20,17 +20,27 @@ from kschedctl.objects.kinds import evidence_type, file_type, kind_type, lock_ty
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.clusters import PART_OF_KIND, Part, clusters_in
-from kschedctl.sources.snapshot.content_sniffing import BRACES, meant_kind, seems_object, unrendered
+from kschedctl.sources.snapshot.content_sniffing import (
+    BRACES,
+    HEAD,
+    is_without_kind,
+    meant_kind,
+    printed,
+    seems_object,
+    unrendered,
+    was_meant,
+)
 from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, elements, json_text, plain, shown, top_level
 from kschedctl.sources.snapshot.documents import (
     CAPTURE,
     LAYOUTS,
     SIMULATOR,
     SIMULATOR_LISTS,
+    VERSION_OF_BUNDLE,
     Document,
     NoObjectError,
     ObjectHeader,
-    documents,
+    any_documents,
     read_envelope,
 )
 from kschedctl.sources.snapshot.files import (
@@ -45,7 +55,8 @@ from kschedctl.sources.snapshot.header import SnapshotHeader
 from kschedctl.sources.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.sources.snapshot.names import SUFFIXES
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
-from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
+from kschedctl.sources.snapshot.path_kinds import typed_by_path
+from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile, server_version
 
 # The shortening of objects, given as JSON, to the fields that reading uses, for the way between two processes.
 
@@ -87,6 +98,11 @@ MAX_PROBLEMS: Final = 10
 #: The number of clusters that an error names.
 MOST_CLUSTERS: Final = 20
 NO_OBJECTS: Final = "holds no Kubernetes objects"
+NO_KIND: Final = "no kind in its objects, and none that is read in its path"
+#: The reason for which a file is skipped that cannot be read and is none of the cluster.
+UNREADABLE: Final = "not YAML or JSON"
+#: The layout of files whose kind their path tells.
+BY_PATH: Final = "objects whose kind their path tells"
 EMPTY: Final = "empty"
 
 _LIST: Final = "List"
@@ -197,19 +213,25 @@ class Reading:
                     )
                     raise self._error(problem, where=root.rstrip(f":/{os.sep}"), hint=hint)
         if not self.summary.n_objects and not self._may_be_empty():
-            summary = self.summary
-            counts = [f"{len(summary.files)} read"]
-            counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
-            rest = ""
-            if left_out := ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items())):
-                rest = f"; kinds left out: {left_out}"
-            elif not summary.files and not summary.passed:
-                rest = f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
-            raise self._error(
-                "no object that kschedctl reads was found",
-                where=", ".join(map(str, self._paths)),
-                hint=f"files: {', '.join(counts)}{rest}",
-            )
+            raise self._nothing_found()
+
+    def _nothing_found(self) -> InputError:
+        """Return the error of an input without objects that scheduling depends on, with what became of its files."""
+        summary = self.summary
+        counts = [f"{len(summary.files)} read"]
+        counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
+        rest = ""
+        if left_out := ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items())):
+            rest = f"; kinds left out: {left_out}"
+        elif not summary.files and not summary.passed:
+            rest = f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
+        elif doubtful := [each.name for each in summary.doubtful()]:
+            rest = f"; objects seem to be in {listed(doubtful)}"
+        return self._error(
+            "no object that kschedctl reads was found",
+            where=", ".join(map(str, self._paths)),
+            hint=f"files: {', '.join(counts)}{rest}",
+        )
 
     def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         """Read a file, and record its content in the summary."""
@@ -270,8 +292,14 @@ class Reading:
             summary.left_out, self._findings = left_out, findings
             try:
                 whole = whole_source(source, self._unpacking)
-            except (InputError, OSError) as error:
-                self.note(error if isinstance(error, InputError) else cannot_read(source.path, error))
+            except InputError as error:
+                with open(source.path, "rb") as stream:
+                    head = stream.read(HEAD)
+                if n_read or not self._is_foreign(source, head):
+                    self.note(error)
+                return
+            except OSError as error:
+                self.note(cannot_read(source.path, error))
                 return
             yield from islice(self._file(whole), n_read, None)
         except (InputError, OSError) as error:
@@ -289,46 +317,83 @@ class Reading:
             yield from self._documents_of(source)
         finally:
             wrong = len(self._findings) > n_findings
-            if wrong and (template := unrendered(source.content, source.name)) is not None:
-                self._findings[n_findings:] = [template]
+            if wrong and (form := unrendered(source.content, source.name) or printed(source.content, source.name)):
+                self._findings[n_findings:] = [form]
 
     def _documents_of(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         no_objects: list[InputError] = []
-        n_met = n_documents = 0
-        seems = False
+        n_met = n_read = n_documents = 0
+        seems = lacks_kind = False
         try:
             is_unread = None if self._as_data else self._is_unread
             shorten = partial(shortened, summary=self.summary) if self._written is None else None
-            for document in documents(
+            for document in any_documents(
                 source.content, source.name, as_data=self._as_data, is_unread=is_unread, shorten=shorten
             ):
                 n_documents += 1
-                if isinstance(document, InputError):
-                    problem = document
-                    seems |= isinstance(document, NoObjectError) and seems_object(document.value)
-                elif (read := self._document(document)) is not None:
+                objects = self._objects_of(document, source)
+                if not isinstance(objects, InputError):
                     n_met += 1
-                    yield from read
+                    for read in objects:
+                        n_read += 1
+                        yield read
                     continue
-                else:
-                    problem = _not_an_object(document.location, document.envelope)
-                    seems = seems or seems_object(_python_value(document.value))
+                value = _python_value(document.value)
+                seems, lacks_kind = seems or seems_object(value), lacks_kind or is_without_kind(value)
                 if len(no_objects) <= MAX_PROBLEMS:
-                    no_objects.append(problem)
+                    no_objects.append(objects)
         except InputError as error:
+            if not n_read and self._is_foreign(source, source.content):
+                return
             n_met += 1
             self.note(error, source.name)
         # A file in a folder that contains no object at all belongs to another program.
         if not n_met and not source.named:
             # A failed command leaves an empty file.
-            passed = (
-                SkippedFile(source.name, NO_OBJECTS, seems) if n_documents else SkippedFile(source.name, EMPTY, True)
-            )
-            self.summary.passed.append(passed)
+            if not n_documents:
+                self._skip(source, EMPTY)
+            else:
+                self._skip(source, NO_KIND if lacks_kind else NO_OBJECTS, is_doubtful=seems)
             return
         for problem in no_objects:
             self.note(problem)
         self._count_file(source)
+
+    def _objects_of(self, document: Document, source: Source) -> Iterable[tuple[ApiObject, Location]] | InputError:
+        """Return the objects of a document, or the error that its format is unknown."""
+        try:
+            envelope = document.envelope
+            if (read := self._document(document)) is not None:
+                return read
+            error = _not_an_object(document.location, envelope)
+            is_partial = bool(envelope.kind or envelope.api_version)
+        except NoObjectError as problem:
+            error, is_partial = problem.at(document.location), False
+        if is_partial or not self._of_one_cluster:
+            return error
+        typed = typed_by_path(document.value, source.inside or os.path.basename(source.name))
+        if typed is None:
+            return error
+        self.summary.layouts[source.name] = BY_PATH
+        if typed.items is None:
+            one = self._object(document.value, typed.api_version, typed.kind, document.location)
+            return () if one is None else (one,)
+        envelope = ObjectHeader[Any](typed.api_version, f"{typed.kind}{_LIST}")
+        return self._list(envelope, typed.items, document.location)
+
+    def _is_foreign(self, source: Source, content: bytes) -> bool:
+        """Report whether a broken file was not meant as objects, and is skipped; kubectl refuses all of a manifest."""
+        if not self._of_one_cluster or source.named or was_meant(content, source.inside):
+            return False
+        self._skip(source, UNREADABLE)
+        return True
+
+    def _skip(self, source: Source, reason: str, *, is_doubtful: bool = True) -> None:
+        """Record a file of a folder or archive that has no objects, with what it is if kubectl printed it."""
+        form = printed(source.content, source.name)
+        if form is not None:
+            reason, is_doubtful = f"{form.problem}: {form.hint}", True
+        self.summary.passed.append(SkippedFile(source.name, reason, is_doubtful))
 
     def _is_unread(self, api_version: str, kind: str, text: bytes) -> bool:
         """Report whether an object, given as YAML, is only counted: nothing in its text changes the result."""
@@ -352,7 +417,12 @@ class Reading:
         try:
             fields = top_level(document.value)
             layout = next((name for name, keys in LAYOUTS.items() if not keys.isdisjoint(fields)), None)
-            if layout is None:
+            # Others have fields of these names, too: statistics of a kubelet, graphs, descriptions of an API.
+            if (
+                layout is None
+                or (layout == SIMULATOR and not _is_export(fields))
+                or (layout == VERSION_OF_BUNDLE and not server_version(plain(document.value)))
+            ):
                 return None
             self.summary.layouts[location.file] = layout
             if layout == SIMULATOR:
@@ -575,6 +645,28 @@ def _python_value(value: JsonValue) -> Any:
 def _not_an_object(location: Location, envelope: ObjectHeader[Any]) -> InputError:
     missing = "kind" if not envelope.kind else "apiVersion"
     return InputError("is missing", where=location, path=missing, hint="every object needs apiVersion and kind")
+
+
+def _is_export(fields: Mapping[str, JsonValue]) -> bool:
+    """Report whether the lists of a document have objects: statistics of a kubelet and graphs have lists of its names.
+
+    Args:
+        fields: The top-level fields, some of which are those of an export of kube-scheduler-simulator.
+    """
+    first: JsonValue
+    n_others = 0
+    for key in SIMULATOR_LISTS.keys() & fields.keys():
+        try:
+            first = next(iter(elements(fields[key])), None)
+        except msgspec.ValidationError:
+            n_others += 1
+            continue
+        if first is not None:
+            value = _python_value(first)
+            if isinstance(value, dict) and "metadata" in value:
+                return True
+            n_others += 1
+    return not n_others
 
 
 def described(location: Location, api_version: str, kind: str, value: JsonValue) -> Subject:

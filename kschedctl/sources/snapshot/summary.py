@@ -46,6 +46,17 @@ class SkippedFile(NamedTuple):
     identity: Hashable = None
 
 
+def server_version(value: dict[str, Any]) -> str:
+    """Return the version of an API server as kubectl, the server itself or a support bundle writes it, or nothing.
+
+    >>> server_version({"serverVersion": {"gitVersion": "v1.36.1"}}), server_version({"info": {"title": "an API"}})
+    ('v1.36.1', '')
+    """
+    server = value.get("serverVersion", value.get("info", value))
+    version = server.get("gitVersion") if isinstance(server, dict) else None
+    return version if isinstance(version, str) else ""
+
+
 @dataclass
 class ReadSummary:
     """The summary of a reading; complete once the reader is exhausted.
@@ -135,11 +146,8 @@ class ReadSummary:
         self.listed |= {kind: header.listed_in.get(kind, "") for kind in header.kinds}
 
     def note_version(self, value: dict[str, Any]) -> None:
-        """Record the server version from the output of ``kubectl version`` or of an API server's ``/version``."""
-        server = value.get("serverVersion", value)
-        version = server.get("gitVersion") if isinstance(server, dict) else None
-        if isinstance(version, str):
-            self.git_version = version
+        """Record the server version, if the output of ``kubectl version`` or of an API server's ``/version`` has it."""
+        self.git_version = server_version(value) or self.git_version
 
     @property
     def not_read(self) -> Counter[str]:
@@ -154,9 +162,9 @@ class ReadSummary:
         by_reason: dict[str, list[str]] = {}
         for passed in self.doubtful():
             by_reason.setdefault(passed.reason, []).append(passed.name)
-        for reason, names in by_reason.items():
-            verb = "was" if len(names) == 1 else "were"
-            yield Unread(FILE, f"{listed(list(map(shortened, names)))} {verb} not read ({reason})")
+        # Of several reports about files, an answer shows one.
+        if by_reason:
+            yield Unread(FILE, "; ".join(_not_read(names, reason) for reason, names in by_reason.items()))
 
     def drop_markdown(self) -> None:
         """Leave out Markdown: beside manifests it is documentation with examples, and no part of a cluster."""
@@ -167,3 +175,8 @@ class ReadSummary:
         for passed in self.passed:
             if passed.doubtful and (passed.identity is None or passed.identity not in self.identities):
                 yield passed
+
+
+def _not_read(names: list[str], reason: str) -> str:
+    verb = "was" if len(names) == 1 else "were"
+    return f"{listed(list(map(shortened, names)))} {verb} not read ({reason})"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.sources.snapshot.content_sniffing import HEAD, meant_kind, seems_cluster, seems_object
+from kschedctl.sources.snapshot.content_sniffing import HEAD, meant_kind, printed, seems_cluster, seems_object
 
 POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
 
@@ -83,3 +83,43 @@ def test_a_value_that_was_meant_for_an_object(value: Any, expected: bool) -> Non
 )
 def test_kinds_that_no_server_has(api_version: str, kind: str, meant: str) -> None:
     assert meant_kind(api_version, kind) == meant
+
+
+TABLE, DESCRIPTION = "is a table that kubectl prints", "is what kubectl describe prints"
+NAMES, MESSAGE = "has names alone, as kubectl prints them with -o name", "is a message of kubectl in place of objects"
+FENCED = "has its YAML in a fenced block of Markdown"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("NAME    READY   STATUS\nweb-7   0/1     Pending\n", TABLE, id="get"),
+        pytest.param("NAMESPACE   NAME   NODE   NOMINATED NODE\nshop   web-7   <none>   <none>\n", TABLE, id="wide"),
+        pytest.param("NAME     STATUS   ROLES\r\nnode-1   Ready    <none>\r\n", TABLE, id="crlf"),
+        pytest.param("NAME   CPU(cores)   CPU%\nnode-1   1   2\n", TABLE, id="top"),
+        pytest.param("LAST SEEN   TYPE      REASON\n5m          Warning   FailedScheduling\n", TABLE, id="events"),
+        pytest.param("POD NAME   NODE\nweb-7      <none>\n", TABLE, id="custom-columns"),
+        pytest.param("NAME\nweb-7\n", TABLE, id="one-column"),
+        pytest.param("shop   web-7   0/1   Pending   0   5m\n", TABLE, id="no-headers"),
+        pytest.param("node-1   Ready,SchedulingDisabled   <none>   5d   v1.36.1\n", TABLE, id="nodes-without-headers"),
+        pytest.param("Name:         web-7\nNamespace:    shop\n", DESCRIPTION, id="describe"),
+        pytest.param("Name:\t\tnode-1\nRoles:\t\tworker\n", DESCRIPTION, id="describe-with-tabs"),
+        pytest.param("pod/web-7\npod/web-8\n", NAMES, id="names"),
+        pytest.param("deployment.apps/web\n", NAMES, id="name-with-a-group"),
+        pytest.param('Error from server (NotFound): pods "x" not found\n', MESSAGE, id="error"),
+        pytest.param("No resources found in shop namespace.\n", MESSAGE, id="nothing-found"),
+        pytest.param("```yaml\nkind: Pod\n```\n", FENCED, id="fence"),
+        pytest.param("The pod:\n\n~~~\napiVersion: v1\nkind: Pod\n~~~\nthanks\n", FENCED, id="fence-in-a-text"),
+        pytest.param("apiVersion: v1\nkind: Pod\n", None, id="yaml"),
+        pytest.param('{"NAME": 1}', None, id="json"),
+        pytest.param("NAME=web\nZONE=a\n", None, id="variables"),
+        pytest.param("Name: web\nVersion: 1\n", None, id="fields"),
+        pytest.param("and/or something else\n", None, id="text"),
+        pytest.param("", None, id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_what_is_printed_for_people(text: str, problem: str | None, encoding: str) -> None:
+    found = printed(text.encode(encoding), "f")
+    assert (found and found.problem) == problem
+    assert found is None or found.hint

@@ -425,14 +425,14 @@ BAD_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: shop}\n
         pytest.param(
             {
                 "s/a.yaml": f"{BAD_POD}  priority: high\n---\na: b: c\n",
-                "s/b.json": '{"kind": ',
-                "s/c.json": "\0\1\2",
-                "s/d.yaml": READING_NODE,
+                "s/nodes.yaml": READING_NODE,
+                "s/pods.json": '{"kind": ',
+                "s/pvcs.json": "\0\1\2",
             },
             's/a.yaml, document 1 (Pod shop/api-0): spec.priority: "high" is text, an integer of 32 bits is expected\n'
             "s/a.yaml, document 2: line 7, column 5: mapping values are not allowed in this context\n"
-            "s/b.json, document 1: line 1, column 10: is not valid JSON: the text ends too early\n"
-            "s/c.json: is a binary file, not YAML or JSON\n"
+            "s/pods.json, document 1: line 1, column 10: is not valid JSON: the text ends too early\n"
+            "s/pvcs.json: is a binary file, not YAML or JSON\n"
             "  UTF-8 text is expected",
             id="problems-of-several-files",
         ),

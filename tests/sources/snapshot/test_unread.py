@@ -23,6 +23,7 @@ NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatab
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: node-1}\n"
 POD_JSON = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}})
 HEADER = {"kschedctlVersion": "1", "kinds": {"Node": 1, "Pod": 12, "Service": 0}}
+NO_KIND = "was not read (no kind in its objects, and none that is read in its path)"
 OTHER_NAME = "not named .yaml, .yml, .json, .jsonl, .ndjson or one of these with .gz"
 
 
@@ -67,14 +68,8 @@ LOST = [
         "s/old.tar.gz was not read (archive inside a folder or archive)",
         id="archive",
     ),
-    pytest.param(
-        {"pods.json": f"[{POD_JSON}]"}, "s/pods.json was not read (holds no Kubernetes objects)", id="json-array"
-    ),
-    pytest.param(
-        {"pod.yaml": "metadata: {name: web}\nspec: {}\n"},
-        "s/pod.yaml was not read (holds no Kubernetes objects)",
-        id="without-kind",
-    ),
+    pytest.param({"web.yaml": "metadata: {name: web}\nspec: {}\n"}, f"s/web.yaml {NO_KIND}", id="without-kind"),
+    pytest.param({"web.json": '[{"metadata": {"name": "web"}}]'}, f"s/web.json {NO_KIND}", id="list-without-kind"),
     pytest.param({"pods.json": ""}, "s/pods.json was not read (empty)", id="empty-file"),
     *(
         pytest.param({name: text}, f"s/{name} was not read (holds no Kubernetes objects)", id=what)
@@ -88,7 +83,35 @@ LOST = [
             ("kind-number", "pods.yaml", POD.replace("kind: Pod", "kind: 5")),
             ("kind-list", "pods.yaml", POD.replace("kind: Pod", "kind: [Pod]")),
             ("watch-events", "pods.json", f'{{"type": "ADDED", "object": {POD_JSON}}}\n' * 2),
-            ("printed-table", "pods.yaml", "NAME    READY   STATUS    AGE\nweb-0   1/1     Running   5d\n"),
+            ("statistics-of-a-kubelet", "stats.json", '{"node": {}, "pods": [{"podRef": {"name": "web"}}]}'),
+            ("numbers-of-pods", "info.json", '{"pods": 77, "namespaces": {"a": {"count": 6}}}'),
+        )
+    ),
+    *(
+        pytest.param({"pods.yaml": text}, f"s/pods.yaml was not read ({reason})", id=what)
+        for what, text, reason in (
+            (
+                "printed-table",
+                "NAME    READY   STATUS    AGE\nweb-0   1/1     Running   5d\n",
+                "is a table that kubectl prints: use -o yaml, which has the fields that scheduling reads",
+            ),
+            (
+                "printed-description",
+                "Name:         web-0\nNamespace:    shop\nPriority:     0\n",
+                "is what kubectl describe prints: use kubectl get with -o yaml, which has the fields that "
+                "scheduling reads",
+            ),
+        )
+    ),
+    *(
+        pytest.param({name: text}, f"s/{name} was not read (not YAML or JSON)", id=what)
+        for what, name, text in (
+            ("log-as-json", "agent.json", "I0503 12:00:00 main.go:1] started: {\n"),
+            ("cut-off", "values.yaml", "image: {tag: [1"),
+            ("binary", "core.json", b"\x7fELF\0\0"),
+            ("utf-16-without-mark", "report.json", "{}".encode("utf-16-le")),
+            ("cut-off-roles", "roles.json", '{"kind": "RoleList", "apiVersion": "rbac.authorization.k8s.io/v1", "it'),
+            ("tabs", "notes.yaml", "a:\n\tb: 1\n"),
         )
     ),
     pytest.param({"pods.b64": base64.b64encode(POD.encode())}, f"s/pods.b64 was not read ({OTHER_NAME})", id="b64"),
@@ -166,6 +189,13 @@ def test_what_an_archive_has_besides_is_named(files: dict[str, str | bytes], wha
 def test_files_of_other_programs_are_no_reason_to_warn(files: dict[str, str | bytes]) -> None:
     write({"s/nodes.yaml": NODE, **{f"s/{name}": text for name, text in files.items()}})
     assert unread("s") == []
+
+
+def test_files_that_seem_to_have_objects_are_named_where_none_is_read() -> None:
+    write({"s/kubectl_get_-o_json_pods": POD_JSON, "s/version.txt": "4.8"})
+    with pytest.raises(SnapshotError) as raised:
+        unread("s")
+    assert str(raised.value).endswith(f"2 {OTHER_NAME}; objects seem to be in s/kubectl_get_-o_json_pods")
 
 
 def test_a_linked_folder_is_named_unless_it_is_read_anyway() -> None:
