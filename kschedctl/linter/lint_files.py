@@ -2,11 +2,9 @@
 
 import os
 import re
-from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from glob import escape
 from itertools import pairwise
 from pathlib import Path
@@ -19,92 +17,30 @@ from kschedctl.common.findings import Finding, Location, Position
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.common.text.positions import nesting_position
-from kschedctl.common.text.tree import (
-    RepeatedKey,
-    YamlNode,
-    comments,
-    json_tree,
-    read_tree,
-    repeated_in_json,
-    repeated_in_yaml,
-)
+from kschedctl.common.text.tree import RepeatedKey, YamlNode, repeated_in_json, repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.common.text.yaml_events import MAX_DEPTH
 from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.common.wording import meant
 from kschedctl.linter.excluded_paths import ExcludedPaths
+from kschedctl.linter.file_text import (
+    LARGE,
+    MOST_RECENT,
+    PATCH_WORDS,
+    DocumentLayout,
+    Packed,
+    Region,
+    lines_of,
+    region_in,
+)
 from kschedctl.linter.values import Steps, at, is_rendered, items, text
 from kschedctl.objects.kinds import kind_type
-from kschedctl.objects.schema.schema import kinds_by_version
+from kschedctl.objects.schema.schema import kinds_by_version, unknown_with_steps
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.documents import read_envelope
 from kschedctl.sources.snapshot.files import Source, read_sources, whole_source
 from kschedctl.sources.snapshot.names import HIDDEN
 from kschedctl.sources.snapshot.summary import ReadSummary
-
-# Regions of fields in a text: from line and column to line and column of the value, the key, or the nearest parent.
-
-
-class Region(NamedTuple):
-    """A region of a text."""
-
-    #: The first character; lines and columns are counted from 1.
-    line: int
-    column: int
-    #: The character after the last one.
-    end_line: int
-    end_column: int
-
-    def down(self, n_lines: int) -> "Region":
-        """Return the region moved down by `n_lines` lines."""
-        return Region(self.line + n_lines, self.column, self.end_line + n_lines, self.end_column)
-
-
-def region_in(root: YamlNode, newlines: Sequence[int], steps: Steps, *, key: bool = False) -> Region:
-    """Return the region of a field of a YAML or JSON document.
-
-    Args:
-        newlines: The offsets of the ends of lines in the text.
-        steps: The field. The region of a scalar is its value; the region of a mapping or list is its key, which is
-            where people look for it.
-        key: True for the region of the field's name, whatever the value is.
-    """
-    node, span = root, _first_line(root)
-    for index, step in enumerate(steps):
-        last = index == len(steps) - 1
-        if isinstance(step, str):
-            found = node.children.get(step)
-            if found is None:
-                break
-            key_at, node_at = found
-            key_span = key_at, node.key_ends.get(step, key_at)
-            by_key = (key and last) or node_at.start is None or (node_at.is_map or node_at.is_list)
-            span = key_span if by_key else (node_at.start or key_at, node_at.end)
-            node = node_at
-        else:
-            if step >= len(node.elements):
-                break
-            node = node.elements[step]
-            span = _first_line(node)
-    start, end = span
-    return Region(*_spot(newlines, start), *_spot(newlines, max(start, end)))
-
-
-def _first_line(node: YamlNode) -> tuple[int, int]:
-    """Return the span of a value's beginning: the first key of a block mapping, all of a scalar, else one character."""
-    start = node.start or 0
-    if node.is_map and not node.flow and node.children:
-        first = min(node.children, key=lambda name: node.children[name][0])
-        return start, node.key_ends.get(first, start)
-    if node.is_map or node.is_list:
-        return start, start + 1
-    return start, node.end
-
-
-def _spot(newlines: Sequence[int], offset: int) -> tuple[int, int]:
-    line = bisect_left(newlines, offset)
-    return line + 1, offset - (newlines[line - 1] if line else -1)
-
 
 # The output of ``helm template``: each document has a comment with the template that it was rendered from.
 
@@ -191,19 +127,18 @@ _ANY: Final = msgspec.json.Decoder(_AnyObject)
 
 @dataclass(eq=False)
 class LintDocument:
-    """A document of a file, with its text."""
+    """A document of a file."""
 
     #: The file that contains the document.
     file: "LintFile" = field(repr=False)
     #: The number of the document in the file, counted from 1.
     number: int
-    #: The text of the document, in UTF-8.
-    text: bytes = field(repr=False)
     #: The number of lines of the file before the document.
     before: int
-    #: The offset of the document in the file, in bytes.
-    start: int = 0
-    #: The document as plain data; ``None`` if it is malformed or empty.
+    #: The offsets of the document in the file, in bytes.
+    start: int
+    end: int
+    #: The document as plain data, without the specs of CustomResourceDefinitions; ``None`` if malformed or empty.
     value: Any = None
     #: The problem if the document could not be read, with its position relative to the document; else ``None``.
     broken: Finding | None = None
@@ -213,45 +148,54 @@ class LintDocument:
     may_repeat: bool = False
 
     @property
+    def text(self) -> bytes:
+        """The text in UTF-8; before JSON, blanks replace the beginning of the line, so that columns are the file's."""
+        whole = self.file.text
+        indent = self.start - whole.rfind(b"\n", 0, self.start) - 1 if self.json and self.broken is None else 0
+        return b" " * indent + whole[self.start : self.end]
+
+    @property
     def location(self) -> Location:
         return Location(self.file.name, self.number)
 
     @cached_property
+    def _own_layout(self) -> DocumentLayout:
+        return DocumentLayout(self.text, json=self.json)
+
+    @property
+    def _layout(self) -> DocumentLayout:
+        return self._own_layout if self.end - self.start < LARGE else _recent_layout(self)
+
+    @property
     def characters(self) -> str:
         """The text of the document, decoded."""
-        return self.text.decode(errors="replace")
+        return self._layout.characters
 
-    @cached_property
+    @property
     def tree(self) -> YamlNode | None:
         """The document's values with their positions; ``None`` if it cannot be parsed."""
-        if self.json:
-            return json_tree(self.characters) if self.broken is None else None
-        return read_tree(self.text)
+        return None if self.json and self.broken is not None else self._layout.tree
 
-    @cached_property
+    @property
     def comments(self) -> Sequence[int]:
         """The offsets of the comments of a YAML document, in characters and in their order."""
-        import yaml
-
-        try:
-            return [comment.start for comment in comments(self.characters)] if "#" in self.characters else ()
-        except yaml.YAMLError:
-            return ()
+        return self._layout.comments
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the field is absent, the region of its nearest parent."""
+        layout = self._layout
         if self.tree is None:
             return Region(self.before + 1, 1, self.before + 1, 1)
-        return region_in(self.tree, self._newlines, steps, key=key).down(self.before)
+        return region_in(self.tree, layout.newlines, steps, key=key).down(self.before)
 
-    @cached_property
-    def _newlines(self) -> "array[int]":
-        return array("q", (found.start() for found in re.finditer("\n", self.characters)))
+    def has_any(self, words: Sequence[bytes]) -> bool:
+        """Report whether the document contains one of the words that rules search in all texts."""
+        return self.file.has_any(words) and any(word in self.text for word in words)
 
     @cached_property
     def may_patch(self) -> bool:
         """True if the document may contain a patch directive."""
-        return b"$patch" in self.text or b"$retainKeys" in self.text
+        return self.has_any(PATCH_WORDS)
 
     @cached_property
     def repeated(self) -> Sequence[RepeatedKey]:
@@ -261,14 +205,19 @@ class LintDocument:
         return tuple(key for _, key in repeated_in_yaml(self.text)) if self.may_repeat else ()
 
 
+@lru_cache(maxsize=MOST_RECENT)
+def _recent_layout(document: LintDocument) -> DocumentLayout:
+    return DocumentLayout(document.text, json=document.json)
+
+
 @dataclass(eq=False)
 class LintFile:
     """A file that lint has read."""
 
     #: The name as the user would write it; ``-`` for standard input.
     name: str
-    #: The text in UTF-8, without a byte order mark.
-    text: bytes = field(repr=False)
+    #: The text in UTF-8, without a byte order mark, or the same compressed.
+    content: bytes | Packed = field(repr=False)
     #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
     #: The file to which the file is a link that leaves the folders of the run, and which is not written; else empty.
@@ -279,10 +228,25 @@ class LintFile:
     built: bool = False
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
-    @cached_property
+    @property
+    def text(self) -> bytes:
+        """The text in UTF-8, without a byte order mark."""
+        return self.content if isinstance(self.content, bytes) else self.content.text
+
+    def has_any(self, words: Sequence[bytes]) -> bool:
+        """Report whether the file contains one of the words that rules search in all texts."""
+        content = self.content
+        found = content.words if isinstance(content, Packed) else content
+        return any(word in found for word in words)
+
+    @property
     def lines(self) -> list[str]:
         """The lines of the file, without line ends."""
-        return [line.rstrip("\r") for line in self.text.decode(errors="replace").split("\n")]
+        return self._own_lines if isinstance(self.content, bytes) else self.content.lines
+
+    @cached_property
+    def _own_lines(self) -> list[str]:
+        return lines_of(self.text)
 
     def with_text(self, text: bytes) -> "LintFile":
         """Return the file with another text."""
@@ -412,41 +376,42 @@ def read_text(
     """Read the text of one file; ``lines`` is the reader of the files of one run, for plain data."""
     file = LintFile(name, text, on_disk, rendered=rendered)
     begin = skip_blanks(text, 0)
-    if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
+    if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file):
         file.documents = list(_yaml_documents(file, lines or LineReader(items_as_text=False)))
+    if len(text) >= LARGE:
+        file.content = Packed.of(text)
     return file
 
 
-def _read_json(file: LintFile, begin: int) -> bool:
+def _read_json(file: LintFile) -> bool:
     """Read a file as JSON; return false if it is not JSON: flow-style YAML and templates begin alike."""
     documents: list[LintDocument] = []
+    text = file.text
     end = 0
     try:
-        for number, raw, _ in json_documents(file.text, _ANY):
-            start = skip_blanks(file.text, end)
+        for number, raw, _ in json_documents(text, _ANY):
+            start = skip_blanks(text, end)
             end = start + len(raw)
-            line_start = file.text.rfind(b"\n", 0, start) + 1
-            # Blanks replace the beginning of the line, so that columns are those of the file.
-            chunk = b" " * (start - line_start) + file.text[start:end]
-            document = LintDocument(file, number, chunk, file.text.count(b"\n", 0, start), start, json=True)
-            document.value = msgspec.json.decode(raw)
-            if _is_deeper(document.value, MAX_DEPTH):
+            document = LintDocument(file, number, text.count(b"\n", 0, start), start, end, json=True)
+            value = msgspec.json.decode(raw)
+            if _is_deeper(value, MAX_DEPTH):
                 # As YAML of this depth; rules and repairs call themselves for each level.
                 problem = f"is nested more than {MAX_DEPTH} levels deep"
                 deep = nesting_position(document.text, MAX_DEPTH)
-                document.value, document.broken = None, Finding(problem, place=document.location, position=deep)
+                document.broken = Finding(problem, place=document.location, position=deep)
+            else:
+                document.value = _without_schemas(value)
             documents.append(document)
     except NotJsonError as broken:
         if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
             return False
-        (finding,) = broken.error(file.text, file.name).findings
-        rest = file.text[broken.start :]
-        before = file.text.count(b"\n", 0, broken.start)
+        (finding,) = broken.error(text, file.name).findings
+        before = text.count(b"\n", 0, broken.start)
         # The reported position is that in the file; store it relative to the document.
         position = finding.position
         at = Position(position.line - before, position.column) if position is not None else None
         finding = replace(finding, position=at)
-        documents.append(LintDocument(file, broken.number, rest, before, broken.start, None, finding, json=True))
+        documents.append(LintDocument(file, broken.number, before, broken.start, len(text), None, finding, json=True))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     file.documents = documents
@@ -477,13 +442,32 @@ def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]
         if start == 0 and starts and _SAYS_SOMETHING.search(chunk) is None:
             continue
         number += 1
-        document = LintDocument(file, number, chunk, n_before, start)
+        document = LintDocument(file, number, n_before, start, end)
         try:
-            document.value, document.may_repeat = yaml_value(chunk, file.name, number, lines)
+            value, document.may_repeat = yaml_value(chunk, file.name, number, lines)
+            document.value = _without_schemas(value)
         except InputError as error:
             (finding,) = error.findings
             document.broken = finding
         yield document
+
+
+_DEFINITION: Final = ("apiextensions.k8s.io/", "CustomResourceDefinition")
+
+
+def _without_schemas(value: Any) -> Any:
+    """Return a document without the specs of CustomResourceDefinitions, which can be large and which no rule needs.
+
+    A spec with an unknown field stays, as KS904 reports the field.
+    """
+    if isinstance(value, dict) and isinstance(value.get("items"), list):
+        return {**value, "items": [_without_schemas(item) for item in value["items"]]}
+    group, kind = _DEFINITION
+    api_version = text(at(value, "apiVersion"))
+    if at(value, "kind") != kind or not api_version.startswith(group):
+        return value
+    has_unknown = next(unknown_with_steps(value, api_version, kind), None) is not None
+    return value if has_unknown else {**value, "spec": {}}
 
 
 # The objects in a document, and the values in it that are meant as objects but lack what every object needs.

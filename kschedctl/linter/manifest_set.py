@@ -20,7 +20,8 @@ import msgspec
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, ObjectRef, field_path
 from kschedctl.common.text.tree import YamlNode
-from kschedctl.linter.lint_files import FoundObject, LintDocument, LintFile, Region, found_in, read_text
+from kschedctl.linter.file_text import Region
+from kschedctl.linter.lint_files import FoundObject, LintDocument, LintFile, found_in, read_text
 from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
 from kschedctl.linter.values import (
     DIRECTIVE,

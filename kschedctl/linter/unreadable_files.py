@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
 
+from kschedctl.linter.file_text import BRACES
 from kschedctl.linter.lint_files import LintDocument, LintFile, is_helm_output
 
 CHART: Final = "Chart.yaml"
@@ -14,7 +15,6 @@ CHART: Final = "Chart.yaml"
 TEMPLATES: Final = "templates"
 #: The folder of Go packages for files that only tests read.
 TEST_DATA: Final = "testdata"
-_BRACES: Final = (b"{{", b"{%")
 #: The interpolations of Terraform and envsubst, which are not YAML outside of quotes.
 _INTERPOLATIONS: Final = (b"${", b"%{")
 _QUOTED: Final = re.compile(rb"""'[^']*'|"(?:[^"\\]|\\.)*"|(?:^|[ \t])#.*""")
@@ -54,7 +54,7 @@ class UnreadableFiles:
 
     def _reason_of(self, file: LintFile, broken: LintDocument) -> Unreadable:
         folders = PurePath(file.folder).parts
-        has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
+        has_braces = not is_helm_output(file.text) and file.has_any(BRACES)
         if has_braces or (TEMPLATES in folders and not file.rendered):
             is_input = bool(self.chart_of(file)) or (has_braces and seems_manifest(file))
             return Unreadable.TEMPLATE if is_input and TEST_DATA not in folders else Unreadable.OTHER
@@ -65,7 +65,7 @@ class UnreadableFiles:
     def is_incomplete(self, file: LintFile) -> bool:
         """Report whether a file is a template of Terraform or envsubst, which may have errors beside placeholders."""
         is_template = _first_broken(file) is not None and self.of[file.name] is Unreadable.TEMPLATE
-        return is_template and not any(braces in file.text for braces in _BRACES) and not self.chart_of(file)
+        return is_template and not file.has_any(BRACES) and not self.chart_of(file)
 
     def may_have_more(self, name: str) -> bool:
         """Report whether a file has content that is not checked: it cannot be read, or is a template of a chart."""
@@ -74,7 +74,7 @@ class UnreadableFiles:
     @cached_property
     def _in_templates(self) -> frozenset[str]:
         files = (file for file in self._files if not file.rendered and TEMPLATES in PurePath(file.folder).parts)
-        return frozenset(file.name for file in files if any(braces in file.text for braces in _BRACES))
+        return frozenset(file.name for file in files if file.has_any(BRACES))
 
     def chart_of(self, file: LintFile) -> str:
         """Return the path of the outermost chart around a file; empty if the file is in no chart.
