@@ -204,6 +204,25 @@ class LintDocument:
             return tuple(repeated_in_json(self.text))
         return tuple(key for _, key in repeated_in_yaml(self.text)) if self.may_repeat else ()
 
+    def values_of(self, steps: Steps) -> list[Any]:
+        """Return the values of a repeated key in the order of the text; empty if they cannot be read by themselves."""
+        node, characters = self.tree, self.characters
+        for step in steps[:-1]:
+            if node is not None and isinstance(step, str):
+                node = node.children[step][1] if step in node.children else None
+            elif node is not None:
+                node = node.elements[int(step)] if int(step) < len(node.elements) else None
+        found = []
+        for value in node.values_of(str(steps[-1])) if node is not None else ():
+            start = value.start if value.start is not None else value.end
+            # Blanks replace the beginning of the line, so that the lines of a block have the same column.
+            indent = start - characters.rfind("\n", 0, start) - 1
+            try:
+                found.append(yaml_value((" " * indent + characters[start : value.end]).encode(), self.file.name)[0])
+            except InputError:
+                return []
+        return found
+
 
 @lru_cache(maxsize=MOST_RECENT)
 def _recent_layout(document: LintDocument) -> DocumentLayout:

@@ -129,7 +129,7 @@ def _first_braces(file: LintFile) -> Position:
     "KS903",
     "duplicate-key",
     Severity.ERROR,
-    Stage.REFUSED,
+    None,
     RuleSubject.OBJECT,
     fails="""apiVersion: v1
 kind: Pod
@@ -145,24 +145,32 @@ spec:
     repair={"  hostNetwork: true\n": ""},
 )
 def duplicate_key(obj: LintObject, context: LintContext) -> Iterator[Problem]:
-    """A mapping contains a key twice, and which of the values applies depends on the reader.
+    """A mapping contains a key twice, and which of the values applies depends on the tool that reads it.
 
-    ``kubectl`` requests strict validation, so the object is refused. Helm and older clients use the last value, others the
-    first.
+    ``kubectl`` and Helm use the last value, without a warning: they convert the manifest to JSON before they send it, so
+    strict validation (``kubectl --validate=strict``) cannot find the other value. ``kustomize`` refuses the file ("mapping
+    key already defined"), also if the values are equal. The API server refuses YAML that a client sends unchanged, if it
+    requests strict validation. Equal values are info, unless a kustomization reads the file.
 
-    The API server refuses the object if strict validation is requested; otherwise the object has one of the two values.
+    kubectl and Helm apply the object with the last value; kustomize stops if a kustomization reads the file.
 
     Repair: remove one of them.
     """
+    is_built = obj.file.name in context.manifests.kustomizations.read
     for repeated in obj.document.repeated:
         if repeated.steps[: len(obj.inside)] != obj.inside:
             continue
         steps = repeated.steps[len(obj.inside) :]
         position = repeated.position
+        values = obj.document.values_of(repeated.steps)
+        is_equal = bool(values) and all(value == values[0] for value in values)
+        effect = " with equal values:" if is_equal else ": kubectl and Helm use the last value without a warning,"
         yield Problem(
-            message=f"the key {steps[-1]} occurs twice",
+            message=f"the key {steps[-1]} occurs twice{effect} kustomize refuses the file",
             steps=steps,
-            help="remove one of them: the last one is used, or the object is refused",
+            help="remove one of them",
+            severity=Severity.INFO if is_equal and not is_built else None,
+            stop=Stage.REFUSED if is_built else None,
             key=True,
             line=None if position is None else obj.document.before + position.line,
             column=None if position is None else position.column,

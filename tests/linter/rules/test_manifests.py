@@ -2,6 +2,10 @@
 
 import pytest
 
+from kschedctl.linter.lint_files import read_text
+from kschedctl.linter.rule import Stage
+from kschedctl.linter.rules import RULES
+from kschedctl.linter.run import LintRequest, lint_files
 from tests.linter.linting import lint
 
 DEPLOYMENT = """apiVersion: apps/v1
@@ -136,3 +140,44 @@ def test_old_manifests_are_the_choice_of_the_author(files: dict[str, str], expec
         help_ = each.help.removeprefix("to leave the folder out, write ").removesuffix(" in the settings")
         found.append(f"{each.severity} ({place}, {help_}" if place else str(each.severity))
     assert found == expected
+
+
+TWICE = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, labels: {app: web, app: %s}}
+data:
+  a:
+    - b: 1
+  c: x
+  a:
+%s
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "told"),
+    [
+        pytest.param("web", "    - b: 1", ["3:42 info", "8:3 info"], id="equal"),
+        pytest.param('"web"', "    - {b: 1}", ["3:42 info", "8:3 info"], id="equal, written in another way"),
+        pytest.param("db", "    - b: 2", ["3:42 error", "8:3 error"], id="different"),
+        pytest.param("web", "", ["3:42 info", "8:3 error"], id="the last one is empty"),
+    ],
+)
+@pytest.mark.parametrize("built", [False, True])
+def test_repeated_keys_are_errors_if_a_value_is_lost_or_kustomize_reads_them(
+    label: str, value: str, told: list[str], built: bool
+) -> None:
+    files = {"web.yaml": TWICE % (label, value)}
+    if built:
+        files["kustomization.yaml"] = "resources: [web.yaml]\n"
+    read = [read_text(text.encode(), name) for name, text in files.items()]
+    found = lint_files(read, LintRequest(rules=[rule for rule in RULES if rule.code == "KS903"])).found
+    assert [f"{each.region.line}:{each.region.column} {each.severity}" for each in found] == (
+        [each.replace("info", "error") for each in told] if built else told
+    )
+    assert {each.stop for each in found} == {Stage.REFUSED if built else None}
+
+
+def test_repeated_keys_of_json_are_compared() -> None:
+    text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "x", "a": %s}}'
+    assert [each.severity for value in ('"x"', '"y"') for each in lint(text % value, "KS903")] == ["info", "error"]
