@@ -33,13 +33,14 @@ from kschedctl.linter.file_text import (
     lines_of,
     region_in,
 )
-from kschedctl.linter.values import Steps, at, is_rendered, items, text
+from kschedctl.linter.values import CUSTOM_KINDS, Steps, at, is_rendered, items, text
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.schema.schema import kinds_by_version, unknown_with_steps
 from kschedctl.sources.snapshot.archives import Unpacking
+from kschedctl.sources.snapshot.content_sniffing import HEAD
 from kschedctl.sources.snapshot.documents import read_envelope
 from kschedctl.sources.snapshot.files import Source, read_sources, whole_source
-from kschedctl.sources.snapshot.names import HIDDEN
+from kschedctl.sources.snapshot.names import HIDDEN, READABLE
 from kschedctl.sources.snapshot.summary import ReadSummary
 
 # The output of ``helm template``: each document has a comment with the template that it was rendered from.
@@ -368,11 +369,24 @@ def _sources(
 ) -> Iterator[Source | InputError]:
     """Yield the files, then those in hidden folders that look like manifests, as CI systems store them there."""
     yield from read_sources(paths, stdin, summary, unpacking, excluded.below)
-    hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
+    hidden = [each for each in summary.passed if each.reason == HIDDEN and (each.doubtful or _has_custom(each.name))]
     summary.passed = [each for each in summary.passed if each not in hidden]
     summary.drop_markdown()
     for each in hidden:
         yield from read_sources([each.name], None, summary, unpacking)
+
+
+_CUSTOM_NAMES: Final = "|".join(sorted(each.partition("/")[2] for each in CUSTOM_KINDS)).encode()
+_OF_CUSTOM_KIND: Final = re.compile(rb"""^["' ]*kind["']?[ \t]*:[ \t]*["']?(?:%s)\b""" % _CUSTOM_NAMES, re.MULTILINE)
+
+
+def _has_custom(path: str) -> bool:
+    """Report whether a file that was skipped begins with a custom resource that lint checks, such as a Rollout."""
+    try:
+        with open(path, "rb") as stream:
+            return path.lower().endswith(READABLE) and _OF_CUSTOM_KIND.search(stream.read(HEAD)) is not None
+    except (OSError, ValueError):
+        return False
 
 
 def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:

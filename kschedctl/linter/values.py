@@ -187,7 +187,10 @@ TEMPLATES: Final[Mapping[str, Steps]] = {
     "batch/Job": ("spec", "template"),
     "batch/CronJob": ("spec", "jobTemplate", "spec", "template"),
     "argoproj.io/Rollout": ("spec", "template"),
+    "apps.openshift.io/DeploymentConfig": ("spec", "template"),
 }
+#: The kinds among them that are custom resources: Argo Rollouts and OpenShift.
+CUSTOM_KINDS: Final = frozenset(("argoproj.io/Rollout", "apps.openshift.io/DeploymentConfig"))
 _SELECTED: Final = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 #: The reason why an object with a patch directive is partial.
 DIRECTIVE: Final = "it has a patch directive"
@@ -222,7 +225,9 @@ def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str,
             if not containers:
                 return "it has no containers"
             every = (*containers, *items(at(place, "initContainers")))
-            return "" if all(at(each, "image") for each in every) else "a container has no image"
+            # A trigger of a DeploymentConfig sets the image.
+            has_trigger = any(at(each, "type") == "ImageChange" for each in items(spec.get("triggers")))
+            return "" if has_trigger or all(at(each, "image") for each in every) else "a container has no image"
     if kind == "PersistentVolumeClaim" and not group and not spec.get("accessModes"):
         return "it has no access modes"
     if kind == "PodDisruptionBudget" and group == "policy" and "selector" not in spec and len(spec) < 2:
