@@ -8,9 +8,10 @@ from typing import Final
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted, listed, mistakes, nearest
 from kschedctl.linter.context import LintContext
+from kschedctl.linter.fix import Fix, setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
-from kschedctl.linter.values import is_rendered
+from kschedctl.linter.values import Steps, is_rendered
 from kschedctl.objects.schema.schema import kinds_by_version
 
 ALL: Final = ""
@@ -73,6 +74,21 @@ GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "resource.k8s.io/v1beta1": {ALL: (38, "resource.k8s.io/v1")},
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
+#: The kinds that have the same fields, with the same meaning, in the version that replaces the former one.
+_UNCHANGED: Final = frozenset(
+    (
+        *(
+            ("batch/v1beta1", "CronJob"),
+            ("batch/v2alpha1", "CronJob"),
+            ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+        ),
+        *(("scheduling.k8s.io/v1beta1", "PriorityClass"), ("storage.k8s.io/v1beta1", "StorageClass")),
+        *(("node.k8s.io/v1beta1", "RuntimeClass"), ("apps/v1beta2", "ControllerRevision")),
+        *(("networking.k8s.io/v1beta1", "IngressClass"), ("coordination.k8s.io/v1beta1", "Lease")),
+        *(("rbac.authorization.k8s.io/v1beta1", kind) for kind in ("Role", "ClusterRole", "RoleBinding")),
+        ("rbac.authorization.k8s.io/v1beta1", "ClusterRoleBinding"),
+    )
+)
 #: By API version and kind: the first minor release with it, and the version in the release before.
 NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "scheduling.k8s.io/v1alpha2": {"PodGroup": (36, ""), "Workload": (36, "")},
@@ -130,7 +146,7 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     The API server refuses the object ("no matches for kind").
 
     Repair: the kind or version that the message names; ``kubectl convert`` and the deprecation guide of Kubernetes describe
-    the changes.
+    the changes. ``--fix`` writes the new version of a kind whose fields stayed the same, such as CronJob.
     """
     kinds = GONE.get(obj.api_version, {})
     gone = kinds.get(obj.kind, kinds.get(ALL))
@@ -159,6 +175,9 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         yield from _gone(obj, context, *gone)
 
 
+_VERSION: Final[Steps] = ("apiVersion",)
+
+
 def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
     """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
     message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
@@ -176,7 +195,14 @@ def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> It
                 severity=Severity.INFO,
             )
         return
-    yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}" if instead else "it was removed")
+    title = f"use {instead}" if instead else "it was removed"
+    yield Problem(message=message, steps=_VERSION, help=title, fix=_new_version(obj, title, instead))
+
+
+def _new_version(obj: LintObject, title: str, instead: str) -> Fix | None:
+    """Return the fix that writes the new version of a kind; ``None`` if its fields changed, or it is not served yet."""
+    unchanged = (obj.api_version, obj.kind) in _UNCHANGED and obj.kind in kinds_by_version().get(instead, ())
+    return setting(obj, title, (_VERSION, instead)) if unchanged and not obj.partial else None
 
 
 def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:

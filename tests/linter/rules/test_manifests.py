@@ -2,6 +2,7 @@
 
 import pytest
 
+from kschedctl.linter.examples import manifests
 from kschedctl.linter.lint_files import read_text
 from kschedctl.linter.rule import Stage
 from kschedctl.linter.rules import RULES
@@ -181,3 +182,25 @@ def test_repeated_keys_are_errors_if_a_value_is_lost_or_kustomize_reads_them(
 def test_repeated_keys_of_json_are_compared() -> None:
     text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "x", "a": %s}}'
     assert [each.severity for value in ('"x"', '"y"') for each in lint(text % value, "KS903")] == ["info", "error"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "value"),
+    [
+        ("batch/v1beta1", "CronJob", "batch/v1"),
+        ("batch/v2alpha1", "CronJob", "batch/v1"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "autoscaling/v2"),
+        # The fields of these differ.
+        ("autoscaling/v2beta1", "HorizontalPodAutoscaler", None),
+        ("policy/v1beta1", "PodDisruptionBudget", None),
+        ("extensions/v1beta1", "Ingress", None),
+        ("policy/v1beta1", "PodSecurityPolicy", None),
+    ],
+)
+def test_a_version_with_the_same_fields_is_written(version: str, kind: str, value: str | None) -> None:
+    job = "jobTemplate: {spec: {template: {spec: {containers: [{name: a, image: a}]}}}}\n"
+    (found,) = lint(manifests(f"{version} {kind} web\n{job if kind == 'CronJob' else ''}"), "KS905")
+    assert (found.fix is not None) is (value is not None)
+    if found.fix is not None:
+        assert found.fix.safe
+        assert [(change.steps, change.value) for change in found.fix.changes] == [(("apiVersion",), value)]
