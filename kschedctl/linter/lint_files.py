@@ -33,10 +33,12 @@ from kschedctl.linter.file_text import (
     lines_of,
     region_in,
 )
+from kschedctl.linter.folder_purposes import PurposeOfFolder, purpose_of
 from kschedctl.linter.values import CUSTOM_KINDS, Steps, at, is_rendered, items, text
 from kschedctl.objects.kinds import kind_type
 from kschedctl.objects.schema.schema import kinds_by_version, unknown_with_steps
 from kschedctl.sources.snapshot.archives import Unpacking
+from kschedctl.sources.snapshot.clusters import path_inside
 from kschedctl.sources.snapshot.content_sniffing import HEAD
 from kschedctl.sources.snapshot.documents import read_envelope
 from kschedctl.sources.snapshot.files import Source, read_sources, whole_source
@@ -205,14 +207,23 @@ class LintDocument:
             return tuple(repeated_in_json(self.text))
         return tuple(key for _, key in repeated_in_yaml(self.text)) if self.may_repeat else ()
 
-    def values_of(self, steps: Steps) -> list[Any]:
-        """Return the values of a repeated key in the order of the text; empty if they cannot be read by themselves."""
-        node, characters = self.tree, self.characters
-        for step in steps[:-1]:
+    def _node(self, steps: Steps) -> YamlNode | None:
+        node = self.tree
+        for step in steps:
             if node is not None and isinstance(step, str):
                 node = node.children[step][1] if step in node.children else None
             elif node is not None:
                 node = node.elements[int(step)] if int(step) < len(node.elements) else None
+        return node
+
+    def source(self, steps: Steps) -> str:
+        """Return a value as it is written; empty if there is none."""
+        node = self._node(steps)
+        return self.characters[node.start : node.end] if node is not None and node.start is not None else ""
+
+    def values_of(self, steps: Steps) -> list[Any]:
+        """Return the values of a repeated key in the order of the text; empty if they cannot be read by themselves."""
+        node, characters = self._node(steps[:-1]), self.characters
         found = []
         for value in node.values_of(str(steps[-1])) if node is not None else ():
             start = value.start if value.start is not None else value.end
@@ -240,6 +251,8 @@ class LintFile:
     content: bytes | Packed = field(repr=False)
     #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
+    #: The path of the file inside the folder or archive that the user named; empty if the user named the file itself.
+    inside: str = ""
     #: The file to which the file is a link that leaves the folders of the run, and which is not written; else empty.
     link_target: str = ""
     #: True if the text is the output of a tool such as Helm, which is applied as it is: it contains no patches.
@@ -271,8 +284,15 @@ class LintFile:
     def with_text(self, text: bytes) -> "LintFile":
         """Return the file with another text."""
         changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
-        changed.built, changed.link_target = self.built, self.link_target
+        changed.built, changed.link_target, changed.inside = self.built, self.link_target, self.inside
         return changed
+
+    @property
+    def purpose(self) -> PurposeOfFolder | None:
+        """The purpose of the manifests of the file's folder, if it is another one than to be applied."""
+        found = purpose_of(self.inside)
+        named = self.name.removesuffix(self.inside)
+        return found and found._replace(folder=f"{named}{found.folder}", glob=f"{named}{found.glob}")
 
     @cached_property
     def template(self) -> list[str]:
@@ -351,6 +371,7 @@ def read_files(
                 files = [read_text(content, whole.name.removeprefix("./"), on_disk=on_disk, lines=lines)]
             if source.name not in named:
                 for file in files:
+                    file.inside = source.inside
                     target = os.path.realpath(file.name)
                     leaves = file.on_disk and not any(Path(target).is_relative_to(root) for root in roots)
                     file.link_target = target if leaves else ""
@@ -373,7 +394,9 @@ def _sources(
     summary.passed = [each for each in summary.passed if each not in hidden]
     summary.drop_markdown()
     for each in hidden:
-        yield from read_sources([each.name], None, summary, unpacking)
+        root = max((str(path) for path in paths if Path(each.name).is_relative_to(path)), key=len, default="")
+        for source in read_sources([each.name], None, summary, unpacking):
+            yield replace(source, inside=path_inside(each.name, root)) if isinstance(source, Source) else source
 
 
 _CUSTOM_NAMES: Final = "|".join(sorted(each.partition("/")[2] for each in CUSTOM_KINDS)).encode()

@@ -114,10 +114,6 @@ NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
 #: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
 _SUFFIX: Final = ".k8s.io"
 _CUSTOM_SUFFIX: Final = ".x-k8s.io"
-#: The names of folders with manifests of the past or for tests, also as a part such as ``old-manifests``.
-_OLD: Final = re.compile(
-    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained|testdata)(?:[-_.].*)?", re.IGNORECASE
-)
 
 
 @Rule(
@@ -139,9 +135,10 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     kind in another version, exists. An API group counts as misspelt if Kubernetes itself has the kind, and the group has no
     dot or is similar to that of the kind, as ``apps.k8s.io`` is.
 
-    In a folder whose name says that its manifests are old or test data, such as ``old``, ``legacy``, ``deprecated`` or
-    ``testdata``, the version is the author's choice: the finding is info, once per version and kind, and the help has the
-    setting that leaves the folder out.
+    In a folder whose name says that its manifests are for tests, of a published release, or of the past, such as ``e2e``,
+    ``v0.3.0`` or ``legacy``, the version is the author's choice: the finding is info, once per version and kind, and the
+    help has the setting that leaves the folder out. It is info, too, if the name of the file or folder has the version
+    (``crd-v1beta1.yaml``), and a file beside it has the kind in a version that is served.
 
     The API server refuses the object ("no matches for kind").
 
@@ -181,19 +178,28 @@ _VERSION: Final[Steps] = ("apiVersion",)
 def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
     """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
     message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
-    if folder := _old_folder(obj.file.name):
+    if (purpose := obj.file.purpose) is not None:
         same = context.manifests.by_version[obj.api_version, obj.kind]
-        in_folder = [other for other in same if _old_folder(other.file.name) == folder]
+        in_folder = [other for other in same if other.file.purpose == purpose]
         if in_folder[0] is obj:
             # The settings know no absolute paths.
-            path = PurePath(folder)
+            path = PurePath(purpose.glob)
             glob = path.name if path.is_absolute() else path.as_posix()
+            quoted = f'"{glob}"' if "*" in glob else glob
             yield Problem(
-                message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
+                message=f"{message} ({counted(len(in_folder), 'object')} in {purpose.glob})",
                 steps=("apiVersion",),
-                help=f"to leave the folder out, write exclude: [{glob}] in the settings",
+                help=f"to leave the folder out, write exclude: [{quoted}] in the settings",
                 severity=Severity.INFO,
             )
+        return
+    if (newer := _served_beside(obj, context)) is not None:
+        yield Problem(
+            message=f"{message}; {newer.file.name} has {newer.kind} of {newer.api_version}",
+            steps=_VERSION,
+            help=f"to leave the file out, write exclude: [{PurePath(obj.file.name).name}] in the settings",
+            severity=Severity.INFO,
+        )
         return
     title = f"use {instead}" if instead else "it was removed"
     yield Problem(message=message, steps=_VERSION, help=title, fix=_new_version(obj, title, instead))
@@ -221,7 +227,23 @@ def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
     return similar or ([] if "." in group else served)
 
 
-def _old_folder(name: str) -> str:
-    """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
-    outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
-    return str(next(outermost_first, ""))
+def _served_beside(obj: LintObject, context: LintContext) -> LintObject | None:
+    """Return an object of the same kind in a served version, if the object's file or folder is named after its version.
+
+    It is in the same folder, or in a folder beside it.
+    """
+    path, version = PurePath(obj.file.name), obj.api_version.rpartition("/")[2]
+    named = re.compile(rf"(?:.*[-_.])?{re.escape(version)}(?:[-_.].*)?")
+    if not any(named.fullmatch(part) for part in (path.name, path.parent.name)):
+        return None
+    folders = {path.parent} if named.fullmatch(path.name) else {path.parent, path.parent.parent}
+    return next(
+        (
+            other
+            for other in context.manifests.objects
+            if (other.kind, other.group) == (obj.kind, obj.group)
+            and other.kind in kinds_by_version().get(other.api_version, ())
+            and not folders.isdisjoint((PurePath(other.file.folder), PurePath(other.file.folder).parent))
+        ),
+        None,
+    )
