@@ -20,6 +20,7 @@ from kschedctl.linter.manifest_set import LintManifests, LintObject, kustomizati
 from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.settings import Settings
+from kschedctl.linter.unchecked_pods import unchecked_pods
 from kschedctl.objects.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
@@ -135,6 +136,12 @@ class LintResult:
     objects: list[LintObject] = field(default_factory=list)
     #: The number of pods and workloads that another workload creates, which is checked in place of them.
     n_owned: int = 0
+    #: The number of objects with pods that rules check: pods, and workloads with a pod template.
+    n_with_pods: int = 0
+    #: The custom resources whose pods are not checked, by kind: a controller renders them in the cluster.
+    not_rendered: Counter[str] = field(default_factory=Counter)
+    #: The custom resources whose pods are not checked, by kind: the place of their containers is not known.
+    unchecked: Counter[str] = field(default_factory=Counter)
     #: The first unreadable document of each file that is no manifest.
     no_manifests: list[LintDocument] = field(default_factory=list)
     #: The number of findings that are info because of the purpose of their folder, such as tests.
@@ -262,5 +269,9 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
     linted.undecided += dict.fromkeys(context.undecided)
     linted.objects += manifests.objects
     linted.n_owned += len(context.owned)
+    linted.n_with_pods += len(context.pods)
+    pods = unchecked_pods(context)
+    linted.not_rendered += pods.not_rendered
+    linted.unchecked += pods.unchecked
     linted.no_manifests += manifests.unreadable.no_manifests
     return gone
