@@ -287,7 +287,7 @@ class LintFile:
         changed.built, changed.link_target, changed.inside = self.built, self.link_target, self.inside
         return changed
 
-    @property
+    @cached_property
     def purpose(self) -> PurposeOfFolder | None:
         """The purpose of the manifests of the file's folder, if it is another one than to be applied."""
         found = purpose_of(self.inside)

@@ -180,8 +180,8 @@ def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> It
     message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
     if (purpose := obj.file.purpose) is not None:
         same = context.manifests.by_version[obj.api_version, obj.kind]
-        in_folder = [other for other in same if other.file.purpose == purpose]
-        if in_folder[0] is obj:
+        if next(other for other in same if other.file.purpose == purpose) is obj:
+            in_folder = [other for other in same if other.file.purpose == purpose]
             # The settings know no absolute paths.
             path = PurePath(purpose.glob)
             glob = path.name if path.is_absolute() else path.as_posix()

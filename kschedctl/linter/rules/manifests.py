@@ -271,8 +271,8 @@ def problem(finding: Finding, obj: LintObject) -> Iterator[Problem]:
     steps = steps_of(obj.raw, finding.field)
     if placeholder := _only_placeholder(obj, steps):
         yield Problem(
-            message=f"{finding.field}: {placeholder} is a placeholder that is not filled in, and YAML reads its braces as "
-            "a mapping",
+            message=f"{finding.field}: {placeholder} is a placeholder that is not filled in, and YAML reads it as a "
+            f"{'mapping' if placeholder.startswith('{') else 'list'}",
             steps=steps,
             help="fill it in",
             severity=Severity.INFO,
@@ -285,15 +285,18 @@ def problem(finding: Finding, obj: LintObject) -> Iterator[Problem]:
 
 
 def _only_placeholder(obj: LintObject, steps: Steps) -> str:
-    """Return the value of a field if it is a placeholder in braces, such as ``{name}``, which is a mapping in YAML."""
+    """Return the value of a field if it is a placeholder such as ``{name}`` or ``[IMAGE]``; empty for any other value.
+
+    In YAML, they are a mapping with one key, and a list with one item.
+    """
     value = at(obj.raw, *steps)
-    if not steps or not isinstance(value, dict) or list(value.values()) != [None]:
+    if not steps or not isinstance(value, dict | list) or len(value) != 1:
         return ""
     written = obj.document.source((*obj.inside, *steps))
     return written if _PLACEHOLDER.fullmatch(written) else ""
 
 
-_PLACEHOLDER: Final = re.compile(r"\{[A-Za-z][\w .-]*\}")
+_PLACEHOLDER: Final = re.compile(r"\{[A-Za-z][\w .-]*\}|\[[A-Z][A-Z0-9_ .-]*\]")
 #: The API group of PodGroups, whose priority admission checks.
 _GROUPS: Final = "scheduling.k8s.io"
 
@@ -317,7 +320,8 @@ def api_server_refuses(obj: LintObject, context: LintContext) -> Iterator[Proble
 
     The rule runs the API server's validation of pods and workloads, pod groups, budgets, priority classes, claims, volumes,
     storage classes and autoscalers, in the version of the requested release. It ignores fields with unfilled placeholders,
-    and partial objects such as patches.
+    and partial objects such as patches. A placeholder such as ``{name}`` or ``[IMAGE]``, which YAML reads as a mapping or
+    a list, is info.
 
     The API server refuses the object: kubectl apply and other tools stop there.
 

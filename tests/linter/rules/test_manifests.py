@@ -186,12 +186,14 @@ spec:
     [
         ("{volume-id}", "info", "{volume-id} is a placeholder"),
         ("{volume id}", "info", "{volume id} is a placeholder"),
+        ("[VOLUME_ID]", "info", "[VOLUME_ID] is a placeholder that is not filled in, and YAML reads it as a list"),
+        ("[volume]", "error", "cannot unmarshal"),
         ("{a: }", "error", "cannot unmarshal"),
         ("{a: b}", "error", "cannot unmarshal"),
         ("\n      a:", "error", "cannot unmarshal"),
     ],
 )
-def test_a_placeholder_in_braces_is_no_wrong_type(value: str, severity: str, said: str) -> None:
+def test_a_placeholder_in_braces_or_brackets_is_no_wrong_type(value: str, severity: str, said: str) -> None:
     (found,) = lint(VOLUME.replace("{volumeID: VALUE}", f"\n    volumeID: {value}"), "KS906")
     assert (found.severity, said in found.message) == (severity, True)
 
