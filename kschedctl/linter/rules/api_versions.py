@@ -237,13 +237,7 @@ def _served_beside(obj: LintObject, context: LintContext) -> LintObject | None:
     if not any(named.fullmatch(part) for part in (path.name, path.parent.name)):
         return None
     folders = {path.parent} if named.fullmatch(path.name) else {path.parent, path.parent.parent}
-    return next(
-        (
-            other
-            for other in context.manifests.objects
-            if (other.kind, other.group) == (obj.kind, obj.group)
-            and other.kind in kinds_by_version().get(other.api_version, ())
-            and not folders.isdisjoint((PurePath(other.file.folder), PurePath(other.file.folder).parent))
-        ),
-        None,
-    )
+    served = (each for each, kinds in kinds_by_version().items() if obj.kind in kinds)
+    others = (other for each in served for other in context.manifests.by_version.get((each, obj.kind), ()))
+    around = ((other, PurePath(other.file.folder)) for other in others)
+    return next((other for other, folder in around if not folders.isdisjoint((folder, folder.parent))), None)

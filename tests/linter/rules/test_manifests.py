@@ -166,8 +166,9 @@ BETA_INGRESS = INGRESS.replace("extensions", "networking.k8s.io")
     ],
 )
 def test_a_former_version_beside_the_present_one_is_for_old_clusters(old: str, new: str, severity: str) -> None:
-    (found,) = lint({old: BETA_INGRESS, new: NEW_INGRESS}, "KS905")
-    assert (found.file.name, found.severity) == (old, severity)
+    for former in (BETA_INGRESS, INGRESS):
+        (found,) = lint({old: former, new: NEW_INGRESS}, "KS905")
+        assert (found.file.name, found.severity) == (old, severity)
     assert [each.severity for each in lint({old: BETA_INGRESS, new: BETA_INGRESS}, "KS905")] == ["error", "error"]
 
 
