@@ -15,9 +15,10 @@ T = TypeVar("T")
 Steps: TypeAlias = tuple[Step, ...]
 
 #: Placeholders of Helm, Jinja, envsubst, Kustomize (``$(VAR)``, which the kubelet expands only in commands and in
-#: variables) and of people, also as ``__VAR__``.
+#: variables), Python (``{var}``) and of people, also as ``__VAR__``.
 _PLACEHOLDER: Final = re.compile(
-    r"\{\{|\{%|\$[{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|(?<![A-Za-z0-9])__[A-Za-z]\w*?__(?![A-Za-z0-9])"
+    r"\{\{|\{%|\$[{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|\{[A-Za-z][\w.-]*\}"
+    r"|(?<![A-Za-z0-9])__[A-Za-z]\w*?__(?![A-Za-z0-9])"
 )
 #: The fields of decoded objects on which no verdict depends, so that a placeholder in them does not matter.
 _WITHOUT_EFFECT: Final = frozenset(("annotations", "image"))
@@ -30,8 +31,8 @@ def is_rendered(value: Any) -> bool:
 
     >>> [is_rendered(value) for value in ("web", "{{ .Values.name }}", "${ZONE}", "<your zone>", "$ZONE", "$(NODE)")]
     [True, False, False, False, False, False]
-    >>> [is_rendered(value) for value in ("__ZONE__", "zone-__ZONE__", "a__b__c")]
-    [False, False, True]
+    >>> [is_rendered(value) for value in ("__ZONE__", "zone-__ZONE__", "a__b__c", "eu-{zone}", '{"a": 1}')]
+    [False, False, True, False, True]
     >>> is_rendered({"replicas": 3, "labels": ["$APP"]})
     False
     """
