@@ -144,3 +144,11 @@ def test_utilization_in_former_versions_and_of_custom_kinds() -> None:
     assert [each.finding.field for each in found] == ["spec.metrics[0].resource.targetAverageUtilization"]
     found = lint(manifests(hpa("apps.openshift.io/v1", "DeploymentConfig", "config")) + CONFIG, "KS215")
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(("namespace", "n"), [("default", 0), ("other", 1)])
+def test_a_limit_range_of_the_cluster_may_set_the_request(namespace: str, n: int) -> None:
+    limits = "{apiVersion: v1, kind: LimitRange, metadata: {name: a, namespace: NAMESPACE}, spec: {limits: []}}\n"
+    cluster = f"{snapshot(node('a'))}---\n{limits.replace('NAMESPACE', namespace)}"
+    text = f"{hpa('apps/v1', 'Deployment', 'web')}{CPU}\n---\napps/v1 Deployment web\n"
+    assert len(messages(text, "KS215", cluster)) == n
