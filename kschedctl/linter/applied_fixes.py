@@ -67,9 +67,13 @@ class FixResult:
                 self.written.append(name)
         if failed:
             self.texts = {name: texts for name, texts in self.texts.items() if name not in failed}
-            files = [file.with_text(failed.get(file.name, file.text)) for file in self.linted.files]
-            self.linted = self.again(files)
+            self.linted = self.again(_with_texts(self.linted.files, failed))
         return errors
+
+
+def _with_texts(files: Sequence[LintFile], texts: Mapping[str, bytes]) -> list[LintFile]:
+    """Return files with other texts; those that did not change are not read again."""
+    return [file.with_text(texts[file.name]) if file.name in texts else file for file in files]
 
 
 def _write_file(name: str, before: bytes, after: bytes) -> None:
@@ -97,7 +101,7 @@ def apply_fixes(
         unsafe: True to also apply fixes that change how pods behave, or drop comments.
     """
     out = FixResult(linted, again)
-    originals = {file.name: file.text for file in linted.files}
+    originals: dict[str, bytes] = {}
     tried: set[_FindingId] = set()
     fixable: set[_FindingId] = set()
     for _ in range(_MOST_ROUNDS):
@@ -110,11 +114,13 @@ def apply_fixes(
         texts = _round(by_document, unsafe=unsafe, tried=tried)
         if not texts:
             break
-        files = [file.with_text(texts.get(file.name, file.text)) for file in out.linted.files]
-        out.linted = again(files)
+        originals = {file.name: file.text for file in out.linted.files if file.name in texts} | originals
+        out.linted = again(_with_texts(out.linted.files, texts))
     out.fixable = frozenset(fixable)
     out.texts = {
-        file.name: (originals[file.name], file.text) for file in out.linted.files if file.text != originals[file.name]
+        file.name: (originals[file.name], file.text)
+        for file in out.linted.files
+        if file.name in originals and file.text != originals[file.name]
     }
     fixes = (each.fix_of_file for each in out.linted.found)
     files_left = (fix.object.file for fix in fixes if fix is not None and (fix.safe or unsafe))

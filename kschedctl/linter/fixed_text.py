@@ -83,6 +83,7 @@ def _changed_value(value: Any, steps: Steps, change: FieldEdit) -> Any:
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./%+-]*")
 _INDENT: Final = 2
+_OF_OBJECTS: Final = frozenset(("apiVersion", "kind", "metadata"))
 
 
 class TextEdit(NamedTuple):
@@ -266,6 +267,11 @@ class _Text:
         own = sorted((at, child) for name, (at, child) in node.children.items() if name not in node.borrowed)
         if not own:
             raise CannotChangeError
+        if node.children.keys() >= _OF_OBJECTS:
+            # In an object, the short fields after its metadata are usually last.
+            metadata = node.children["metadata"][0]
+            short = [child for at, child in own if at > metadata and not (child.is_map or child.is_list)]
+            return self._insert_line(_end_of_value(short[-1] if short else own[-1][1], own, self._characters), text)
         # Insert before the first block value, so that short fields stay together; never before the first key.
         for (_, before), (_, child) in pairwise(own):
             if (child.is_map or child.is_list) and not child.flow:

@@ -16,6 +16,7 @@ from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.common.text.json_text import encodable
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.excluded_paths import path_matches
+from kschedctl.linter.file_text import IGNORE_WORDS
 from kschedctl.linter.ignore import Ignore, Ignored
 from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.lint_finding import LintFinding, named_path
@@ -37,12 +38,12 @@ class Ignores:
         self._context = context
         self._of_objects: dict[LintObject, list[Ignore]] = {}
         documents = {obj.document for obj in context.manifests.objects}
-        with_ignores = {document for document in documents if PREFIX.encode() in document.text}
+        with_ignores = {document for document in documents if document.has_any(IGNORE_WORDS[:1])}
         for obj in context.manifests.objects:
             if obj.document in with_ignores and (found := list(_annotations(obj, context))):
                 self._of_objects[obj] = found
         self._of_lines: dict[str, dict[int, list[Ignore]]] = {
-            file.name: _comments(file) for file in context.manifests.files if b"kschedctl:" in file.text
+            file.name: _comments(file) for file in context.manifests.files if file.has_any(IGNORE_WORDS[1:])
         }
         lines = settings.lines or (1,) * len(settings.ignores)
         self._of_settings = [

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kschedctl.common.wording import mistakes
 from kschedctl.linter.values import converted, is_rendered
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.selectors import Requirement, SelectorError, parse_label_selector
@@ -13,6 +14,7 @@ from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 _ADDED: Final[Mapping[str, frozenset[str]]] = {
     "apps/Deployment": frozenset((POD_TEMPLATE_HASH,)),
     "argoproj.io/Rollout": frozenset(("rollouts-pod-template-hash", "role")),
+    "apps.openshift.io/DeploymentConfig": frozenset(("deployment", "deploymentconfig")),
     "apps/StatefulSet": frozenset(
         ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash")
     ),
@@ -94,6 +96,20 @@ def holds(selector: Any, labels: PodLabels) -> bool | None:
 def selects_everything(selector: Any) -> bool:
     """Report whether a selector has no requirements, and so selects everything."""
     return isinstance(selector, dict) and not selector.get("matchLabels") and not selector.get("matchExpressions")
+
+
+def near_miss(selector: Any, labels: PodLabels) -> Requirement | None:
+    """Return the only requirement of a selector that labels do not fulfil; ``None`` if there is none, or several.
+
+    The labels lack its key, or their value is a misspelling of its value: another value is meant for other pods.
+    """
+    requirements = requirements_of(selector) or ()
+    failed = [each for each in requirements if labels.fulfil((each,)) is not True]
+    if len(failed) != 1 or len(requirements) < 2 or labels.fulfil(failed) is None:
+        return None
+    value = labels.known.get(failed[0].key)
+    is_misspelt = value is not None and any(mistakes(value, other) > 0 for other in failed[0].values)
+    return failed[0] if value is None or is_misspelt else None
 
 
 def differing(selector: Any, labels: PodLabels) -> str:

@@ -2,11 +2,9 @@
 
 import os
 import re
-from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from glob import escape
 from itertools import pairwise
 from pathlib import Path
@@ -19,92 +17,33 @@ from kschedctl.common.findings import Finding, Location, Position
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.common.text.positions import nesting_position
-from kschedctl.common.text.tree import (
-    RepeatedKey,
-    YamlNode,
-    comments,
-    json_tree,
-    read_tree,
-    repeated_in_json,
-    repeated_in_yaml,
-)
+from kschedctl.common.text.tree import RepeatedKey, YamlNode, repeated_in_json, repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.common.text.yaml_events import MAX_DEPTH
 from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.common.wording import meant
 from kschedctl.linter.excluded_paths import ExcludedPaths
-from kschedctl.linter.values import Steps, at, is_rendered, items, text
+from kschedctl.linter.file_text import (
+    LARGE,
+    MOST_RECENT,
+    PATCH_WORDS,
+    DocumentLayout,
+    Packed,
+    Region,
+    lines_of,
+    region_in,
+)
+from kschedctl.linter.folder_purposes import PurposeOfFolder, purpose_of
+from kschedctl.linter.values import CUSTOM_KINDS, Steps, at, is_rendered, items, text
 from kschedctl.objects.kinds import kind_type
-from kschedctl.objects.schema.schema import kinds_by_version
+from kschedctl.objects.schema.schema import kinds_by_version, unknown_with_steps
 from kschedctl.sources.snapshot.archives import Unpacking
+from kschedctl.sources.snapshot.clusters import path_inside
+from kschedctl.sources.snapshot.content_sniffing import HEAD
 from kschedctl.sources.snapshot.documents import read_envelope
 from kschedctl.sources.snapshot.files import Source, read_sources, whole_source
-from kschedctl.sources.snapshot.names import HIDDEN
+from kschedctl.sources.snapshot.names import HIDDEN, READABLE
 from kschedctl.sources.snapshot.summary import ReadSummary
-
-# Regions of fields in a text: from line and column to line and column of the value, the key, or the nearest parent.
-
-
-class Region(NamedTuple):
-    """A region of a text."""
-
-    #: The first character; lines and columns are counted from 1.
-    line: int
-    column: int
-    #: The character after the last one.
-    end_line: int
-    end_column: int
-
-    def down(self, n_lines: int) -> "Region":
-        """Return the region moved down by `n_lines` lines."""
-        return Region(self.line + n_lines, self.column, self.end_line + n_lines, self.end_column)
-
-
-def region_in(root: YamlNode, newlines: Sequence[int], steps: Steps, *, key: bool = False) -> Region:
-    """Return the region of a field of a YAML or JSON document.
-
-    Args:
-        newlines: The offsets of the ends of lines in the text.
-        steps: The field. The region of a scalar is its value; the region of a mapping or list is its key, which is
-            where people look for it.
-        key: True for the region of the field's name, whatever the value is.
-    """
-    node, span = root, _first_line(root)
-    for index, step in enumerate(steps):
-        last = index == len(steps) - 1
-        if isinstance(step, str):
-            found = node.children.get(step)
-            if found is None:
-                break
-            key_at, node_at = found
-            key_span = key_at, node.key_ends.get(step, key_at)
-            by_key = (key and last) or node_at.start is None or (node_at.is_map or node_at.is_list)
-            span = key_span if by_key else (node_at.start or key_at, node_at.end)
-            node = node_at
-        else:
-            if step >= len(node.elements):
-                break
-            node = node.elements[step]
-            span = _first_line(node)
-    start, end = span
-    return Region(*_spot(newlines, start), *_spot(newlines, max(start, end)))
-
-
-def _first_line(node: YamlNode) -> tuple[int, int]:
-    """Return the span of a value's beginning: the first key of a block mapping, all of a scalar, else one character."""
-    start = node.start or 0
-    if node.is_map and not node.flow and node.children:
-        first = min(node.children, key=lambda name: node.children[name][0])
-        return start, node.key_ends.get(first, start)
-    if node.is_map or node.is_list:
-        return start, start + 1
-    return start, node.end
-
-
-def _spot(newlines: Sequence[int], offset: int) -> tuple[int, int]:
-    line = bisect_left(newlines, offset)
-    return line + 1, offset - (newlines[line - 1] if line else -1)
-
 
 # The output of ``helm template``: each document has a comment with the template that it was rendered from.
 
@@ -191,19 +130,18 @@ _ANY: Final = msgspec.json.Decoder(_AnyObject)
 
 @dataclass(eq=False)
 class LintDocument:
-    """A document of a file, with its text."""
+    """A document of a file."""
 
     #: The file that contains the document.
     file: "LintFile" = field(repr=False)
     #: The number of the document in the file, counted from 1.
     number: int
-    #: The text of the document, in UTF-8.
-    text: bytes = field(repr=False)
     #: The number of lines of the file before the document.
     before: int
-    #: The offset of the document in the file, in bytes.
-    start: int = 0
-    #: The document as plain data; ``None`` if it is malformed or empty.
+    #: The offsets of the document in the file, in bytes.
+    start: int
+    end: int
+    #: The document as plain data, without the specs of CustomResourceDefinitions; ``None`` if malformed or empty.
     value: Any = None
     #: The problem if the document could not be read, with its position relative to the document; else ``None``.
     broken: Finding | None = None
@@ -213,45 +151,54 @@ class LintDocument:
     may_repeat: bool = False
 
     @property
+    def text(self) -> bytes:
+        """The text in UTF-8; before JSON, blanks replace the beginning of the line, so that columns are the file's."""
+        whole = self.file.text
+        indent = self.start - whole.rfind(b"\n", 0, self.start) - 1 if self.json and self.broken is None else 0
+        return b" " * indent + whole[self.start : self.end]
+
+    @property
     def location(self) -> Location:
         return Location(self.file.name, self.number)
 
     @cached_property
+    def _own_layout(self) -> DocumentLayout:
+        return DocumentLayout(self.text, json=self.json)
+
+    @property
+    def _layout(self) -> DocumentLayout:
+        return self._own_layout if self.end - self.start < LARGE else _recent_layout(self)
+
+    @property
     def characters(self) -> str:
         """The text of the document, decoded."""
-        return self.text.decode(errors="replace")
+        return self._layout.characters
 
-    @cached_property
+    @property
     def tree(self) -> YamlNode | None:
         """The document's values with their positions; ``None`` if it cannot be parsed."""
-        if self.json:
-            return json_tree(self.characters) if self.broken is None else None
-        return read_tree(self.text)
+        return None if self.json and self.broken is not None else self._layout.tree
 
-    @cached_property
+    @property
     def comments(self) -> Sequence[int]:
         """The offsets of the comments of a YAML document, in characters and in their order."""
-        import yaml
-
-        try:
-            return [comment.start for comment in comments(self.characters)] if "#" in self.characters else ()
-        except yaml.YAMLError:
-            return ()
+        return self._layout.comments
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the field is absent, the region of its nearest parent."""
+        layout = self._layout
         if self.tree is None:
             return Region(self.before + 1, 1, self.before + 1, 1)
-        return region_in(self.tree, self._newlines, steps, key=key).down(self.before)
+        return region_in(self.tree, layout.newlines, steps, key=key).down(self.before)
 
-    @cached_property
-    def _newlines(self) -> "array[int]":
-        return array("q", (found.start() for found in re.finditer("\n", self.characters)))
+    def has_any(self, words: Sequence[bytes]) -> bool:
+        """Report whether the document contains one of the words that rules search in all texts."""
+        return self.file.has_any(words) and any(word in self.text for word in words)
 
     @cached_property
     def may_patch(self) -> bool:
         """True if the document may contain a patch directive."""
-        return b"$patch" in self.text or b"$retainKeys" in self.text
+        return self.has_any(PATCH_WORDS)
 
     @cached_property
     def repeated(self) -> Sequence[RepeatedKey]:
@@ -260,6 +207,39 @@ class LintDocument:
             return tuple(repeated_in_json(self.text))
         return tuple(key for _, key in repeated_in_yaml(self.text)) if self.may_repeat else ()
 
+    def _node(self, steps: Steps) -> YamlNode | None:
+        node = self.tree
+        for step in steps:
+            if node is not None and isinstance(step, str):
+                node = node.children[step][1] if step in node.children else None
+            elif node is not None:
+                node = node.elements[int(step)] if int(step) < len(node.elements) else None
+        return node
+
+    def source(self, steps: Steps) -> str:
+        """Return a value as it is written; empty if there is none."""
+        node = self._node(steps)
+        return self.characters[node.start : node.end] if node is not None and node.start is not None else ""
+
+    def values_of(self, steps: Steps) -> list[Any]:
+        """Return the values of a repeated key in the order of the text; empty if they cannot be read by themselves."""
+        node, characters = self._node(steps[:-1]), self.characters
+        found = []
+        for value in node.values_of(str(steps[-1])) if node is not None else ():
+            start = value.start if value.start is not None else value.end
+            # Blanks replace the beginning of the line, so that the lines of a block have the same column.
+            indent = start - characters.rfind("\n", 0, start) - 1
+            try:
+                found.append(yaml_value((" " * indent + characters[start : value.end]).encode(), self.file.name)[0])
+            except InputError:
+                return []
+        return found
+
+
+@lru_cache(maxsize=MOST_RECENT)
+def _recent_layout(document: LintDocument) -> DocumentLayout:
+    return DocumentLayout(document.text, json=document.json)
+
 
 @dataclass(eq=False)
 class LintFile:
@@ -267,10 +247,12 @@ class LintFile:
 
     #: The name as the user would write it; ``-`` for standard input.
     name: str
-    #: The text in UTF-8, without a byte order mark.
-    text: bytes = field(repr=False)
+    #: The text in UTF-8, without a byte order mark, or the same compressed.
+    content: bytes | Packed = field(repr=False)
     #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
+    #: The path of the file inside the folder or archive that the user named; empty if the user named the file itself.
+    inside: str = ""
     #: The file to which the file is a link that leaves the folders of the run, and which is not written; else empty.
     link_target: str = ""
     #: True if the text is the output of a tool such as Helm, which is applied as it is: it contains no patches.
@@ -279,16 +261,38 @@ class LintFile:
     built: bool = False
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
-    @cached_property
+    @property
+    def text(self) -> bytes:
+        """The text in UTF-8, without a byte order mark."""
+        return self.content if isinstance(self.content, bytes) else self.content.text
+
+    def has_any(self, words: Sequence[bytes]) -> bool:
+        """Report whether the file contains one of the words that rules search in all texts."""
+        content = self.content
+        found = content.words if isinstance(content, Packed) else content
+        return any(word in found for word in words)
+
+    @property
     def lines(self) -> list[str]:
         """The lines of the file, without line ends."""
-        return [line.rstrip("\r") for line in self.text.decode(errors="replace").split("\n")]
+        return self._own_lines if isinstance(self.content, bytes) else self.content.lines
+
+    @cached_property
+    def _own_lines(self) -> list[str]:
+        return lines_of(self.text)
 
     def with_text(self, text: bytes) -> "LintFile":
         """Return the file with another text."""
         changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
-        changed.built, changed.link_target = self.built, self.link_target
+        changed.built, changed.link_target, changed.inside = self.built, self.link_target, self.inside
         return changed
+
+    @cached_property
+    def purpose(self) -> PurposeOfFolder | None:
+        """The purpose of the manifests of the file's folder, if it is another one than to be applied."""
+        found = purpose_of(self.inside)
+        named = self.name.removesuffix(self.inside)
+        return found and found._replace(folder=f"{named}{found.folder}", glob=f"{named}{found.glob}")
 
     @cached_property
     def template(self) -> list[str]:
@@ -367,6 +371,7 @@ def read_files(
                 files = [read_text(content, whole.name.removeprefix("./"), on_disk=on_disk, lines=lines)]
             if source.name not in named:
                 for file in files:
+                    file.inside = source.inside
                     target = os.path.realpath(file.name)
                     leaves = file.on_disk and not any(Path(target).is_relative_to(root) for root in roots)
                     file.link_target = target if leaves else ""
@@ -385,11 +390,26 @@ def _sources(
 ) -> Iterator[Source | InputError]:
     """Yield the files, then those in hidden folders that look like manifests, as CI systems store them there."""
     yield from read_sources(paths, stdin, summary, unpacking, excluded.below)
-    hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
+    hidden = [each for each in summary.passed if each.reason == HIDDEN and (each.doubtful or _has_custom(each.name))]
     summary.passed = [each for each in summary.passed if each not in hidden]
     summary.drop_markdown()
     for each in hidden:
-        yield from read_sources([each.name], None, summary, unpacking)
+        root = max((str(path) for path in paths if Path(each.name).is_relative_to(path)), key=len, default="")
+        for source in read_sources([each.name], None, summary, unpacking):
+            yield replace(source, inside=path_inside(each.name, root)) if isinstance(source, Source) else source
+
+
+_CUSTOM_NAMES: Final = "|".join(sorted(each.partition("/")[2] for each in CUSTOM_KINDS)).encode()
+_OF_CUSTOM_KIND: Final = re.compile(rb"""^["' ]*kind["']?[ \t]*:[ \t]*["']?(?:%s)\b""" % _CUSTOM_NAMES, re.MULTILINE)
+
+
+def _has_custom(path: str) -> bool:
+    """Report whether a file that was skipped begins with a custom resource that lint checks, such as a Rollout."""
+    try:
+        with open(path, "rb") as stream:
+            return path.lower().endswith(READABLE) and _OF_CUSTOM_KIND.search(stream.read(HEAD)) is not None
+    except (OSError, ValueError):
+        return False
 
 
 def rendered_files(text: bytes, name: str) -> Iterator[LintFile]:
@@ -412,41 +432,42 @@ def read_text(
     """Read the text of one file; ``lines`` is the reader of the files of one run, for plain data."""
     file = LintFile(name, text, on_disk, rendered=rendered)
     begin = skip_blanks(text, 0)
-    if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file, begin):
+    if text[begin : begin + 1] not in (b"{", b"[") or not _read_json(file):
         file.documents = list(_yaml_documents(file, lines or LineReader(items_as_text=False)))
+    if len(text) >= LARGE:
+        file.content = Packed.of(text)
     return file
 
 
-def _read_json(file: LintFile, begin: int) -> bool:
+def _read_json(file: LintFile) -> bool:
     """Read a file as JSON; return false if it is not JSON: flow-style YAML and templates begin alike."""
     documents: list[LintDocument] = []
+    text = file.text
     end = 0
     try:
-        for number, raw, _ in json_documents(file.text, _ANY):
-            start = skip_blanks(file.text, end)
+        for number, raw, _ in json_documents(text, _ANY):
+            start = skip_blanks(text, end)
             end = start + len(raw)
-            line_start = file.text.rfind(b"\n", 0, start) + 1
-            # Blanks replace the beginning of the line, so that columns are those of the file.
-            chunk = b" " * (start - line_start) + file.text[start:end]
-            document = LintDocument(file, number, chunk, file.text.count(b"\n", 0, start), start, json=True)
-            document.value = msgspec.json.decode(raw)
-            if _is_deeper(document.value, MAX_DEPTH):
+            document = LintDocument(file, number, text.count(b"\n", 0, start), start, end, json=True)
+            value = msgspec.json.decode(raw)
+            if _is_deeper(value, MAX_DEPTH):
                 # As YAML of this depth; rules and repairs call themselves for each level.
                 problem = f"is nested more than {MAX_DEPTH} levels deep"
                 deep = nesting_position(document.text, MAX_DEPTH)
-                document.value, document.broken = None, Finding(problem, place=document.location, position=deep)
+                document.broken = Finding(problem, place=document.location, position=deep)
+            else:
+                document.value = _without_schemas(value)
             documents.append(document)
     except NotJsonError as broken:
         if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
             return False
-        (finding,) = broken.error(file.text, file.name).findings
-        rest = file.text[broken.start :]
-        before = file.text.count(b"\n", 0, broken.start)
+        (finding,) = broken.error(text, file.name).findings
+        before = text.count(b"\n", 0, broken.start)
         # The reported position is that in the file; store it relative to the document.
         position = finding.position
         at = Position(position.line - before, position.column) if position is not None else None
         finding = replace(finding, position=at)
-        documents.append(LintDocument(file, broken.number, rest, before, broken.start, None, finding, json=True))
+        documents.append(LintDocument(file, broken.number, before, broken.start, len(text), None, finding, json=True))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     file.documents = documents
@@ -477,13 +498,32 @@ def _yaml_documents(file: LintFile, lines: LineReader) -> Iterator[LintDocument]
         if start == 0 and starts and _SAYS_SOMETHING.search(chunk) is None:
             continue
         number += 1
-        document = LintDocument(file, number, chunk, n_before, start)
+        document = LintDocument(file, number, n_before, start, end)
         try:
-            document.value, document.may_repeat = yaml_value(chunk, file.name, number, lines)
+            value, document.may_repeat = yaml_value(chunk, file.name, number, lines)
+            document.value = _without_schemas(value)
         except InputError as error:
             (finding,) = error.findings
             document.broken = finding
         yield document
+
+
+_DEFINITION: Final = ("apiextensions.k8s.io/", "CustomResourceDefinition")
+
+
+def _without_schemas(value: Any) -> Any:
+    """Return a document without the specs of CustomResourceDefinitions, which can be large and which no rule needs.
+
+    A spec with an unknown field stays, as KS904 reports the field.
+    """
+    if isinstance(value, dict) and isinstance(value.get("items"), list):
+        return {**value, "items": [_without_schemas(item) for item in value["items"]]}
+    group, kind = _DEFINITION
+    api_version = text(at(value, "apiVersion"))
+    if at(value, "kind") != kind or not api_version.startswith(group):
+        return value
+    has_unknown = next(unknown_with_steps(value, api_version, kind), None) is not None
+    return value if has_unknown else {**value, "spec": {}}
 
 
 # The objects in a document, and the values in it that are meant as objects but lack what every object needs.

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kschedctl.common.findings import Finding, Position, Severity, field_path
+from kschedctl.linter.file_text import Region
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import fix_drops_comment
-from kschedctl.linter.lint_files import LintFile, Region
+from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Rule, Stage
 from kschedctl.linter.values import Steps, at

@@ -20,7 +20,8 @@ import msgspec
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, ObjectRef, field_path
 from kschedctl.common.text.tree import YamlNode
-from kschedctl.linter.lint_files import FoundObject, LintDocument, LintFile, Region, found_in, read_text
+from kschedctl.linter.file_text import Region
+from kschedctl.linter.lint_files import FoundObject, LintDocument, LintFile, found_in, read_text
 from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
 from kschedctl.linter.values import (
     DIRECTIVE,
@@ -169,6 +170,10 @@ _CLUSTER_SCOPED: Final = frozenset(
 _ROLLOUT_HASH: Final = "rollouts-pod-template-hash"
 #: The part of names of files and folders that contain patches.
 _PATCH: Final = "patch"
+#: The part of names of files and folders with a Pod that a tool completes, and the containers that tools complete:
+#: those of Spark's driver and executors, and of Jenkins' agents.
+_TEMPLATE: Final = "template"
+_COMPLETED: Final = frozenset(("spark-kubernetes-driver", "spark-kubernetes-executor", "jnlp"))
 
 
 class Key(NamedTuple):
@@ -381,10 +386,17 @@ class LintManifests:
         return any(other.name == name for other in self.by_type.get(type_, ()))
 
     def is_incomplete(self, obj: LintObject) -> bool:
-        """Report whether an object is partial, and neither a kustomization nor its path tells that it is a patch."""
+        """Report whether an object is partial, and nothing tells that another tool completes it.
+
+        A kustomization is near, its path says that it is a patch, or it is a pod template of a tool such as Spark.
+        """
         if not obj.partial or obj.partial == DIRECTIVE or obj.file.name in self.kustomizations.below:
             return False
-        return not any(_PATCH in part.lower() for part in Path(obj.file.name).parts[-2:])
+        words = (_PATCH, _TEMPLATE) if obj.type == "Pod" else (_PATCH,)
+        if any(word in part.lower() for part in Path(obj.file.name).parts[-2:] for word in words):
+            return False
+        containers = items(at(obj.raw, "spec", "containers"))
+        return obj.type != "Pod" or not any(text(at(each, "name")) in _COMPLETED for each in containers)
 
     def is_variant(self, obj: LintObject) -> bool:
         """Report whether another file has an object with the same key."""

@@ -7,7 +7,19 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
-from kschedctl.linter.values import TEMPLATES, Steps, at, converted, is_rendered, items, mapping, numbered, text, whole
+from kschedctl.linter.values import (
+    CUSTOM_KINDS,
+    TEMPLATES,
+    Steps,
+    at,
+    converted,
+    is_rendered,
+    items,
+    mapping,
+    numbered,
+    text,
+    whole,
+)
 from kschedctl.objects.core import Taint
 from kschedctl.objects.meta import ApiStruct
 from kschedctl.objects.pod import (
@@ -85,7 +97,7 @@ class WorkloadPods:
     @property
     def kind(self) -> str:
         """The kind of the object if it is built into Kubernetes, else empty."""
-        return self.obj.kind if self.type in TEMPLATES and self.obj.group != "argoproj.io" else ""
+        return self.obj.kind if self.type in TEMPLATES and self.type not in CUSTOM_KINDS else ""
 
     @property
     def namespace(self) -> str:
@@ -229,7 +241,7 @@ HPA: Final = "autoscaling/HorizontalPodAutoscaler"
 SCALED_OBJECT: Final = "keda.sh/ScaledObject"
 #: The kinds with ``spec.replicas``, which defaults to 1.
 SCALED: Final = frozenset(
-    ("apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "ReplicationController", "argoproj.io/Rollout")
+    ("apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "ReplicationController", *CUSTOM_KINDS)
 )
 _KEDA_MOST: Final = 100
 _QUARTER: Final = "25%"
@@ -350,7 +362,7 @@ class RolloutStrategy(NamedTuple):
 
 
 def rollout(pods: WorkloadPods, n: int) -> RolloutStrategy | None:
-    """Return the limits of a rolling update of a Deployment or a Rollout with `n` replicas.
+    """Return the limits of a rolling update of a Deployment, Rollout or DeploymentConfig with `n` replicas.
 
     Return ``None`` for other kinds, for strategy Recreate, and if the limits are not known.
     """
@@ -364,6 +376,10 @@ def rollout(pods: WorkloadPods, n: int) -> RolloutStrategy | None:
         if isinstance(strategy.get("blueGreen"), dict):
             return RolloutStrategy(n, 0)
         numbers = strategy.get("canary")
+    elif pods.type == "apps.openshift.io/DeploymentConfig":
+        if strategy.get("type") not in (None, "", "Rolling"):
+            return None
+        numbers = strategy.get("rollingParams")
     else:
         return None
     surge = share(_given(numbers, "maxSurge"), n, up=True)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.wording import counted
+from kschedctl.controllers.disruption import needs_scale
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import FieldEdit, Fix, FixAction
 from kschedctl.linter.labels import holds
@@ -33,11 +35,21 @@ def selected(budget: LintObject, context: LintContext) -> list[WorkloadPods]:
     return context.without_owned(pods for pods in context.pods_seen_from(budget) if holds(selector, pods.labels))
 
 
+#: The kinds whose pods end. They have no scale, so that only a budget with a number of pods can count them.
+JOBS: Final = frozenset(("batch/Job", "batch/CronJob"))
+
+
 def counts(budget: LintObject, context: LintContext) -> tuple[list[tuple[WorkloadPods, Replicas]], bool]:
-    """Return the workloads whose pods a budget selects, with their replicas, and True if all could be counted."""
+    """Return the workloads whose pods a budget selects, with their replicas, and True if all could be counted.
+
+    The pods of a Job or CronJob count as one run of it.
+    """
     found: list[tuple[WorkloadPods, Replicas]] = []
+    limit = threshold(budget)
+    counts_pods = limit is not None and not needs_scale(*limit)
     for pods in selected(budget, context):
-        count = context.replicas(pods) if pods.type in SCALED or pods.type == "Pod" or pods.custom else None
+        is_counted = pods.type in SCALED or pods.type == "Pod" or pods.custom
+        count = context.replicas(pods) if is_counted or (counts_pods and pods.type in JOBS) else None
         if count is None:
             return found, False
         found.append((pods, count))
@@ -56,7 +68,8 @@ def related_pods(found: list[tuple[WorkloadPods, Replicas]]) -> tuple[Related, .
     """Return the workloads that a budget selects and their autoscalers, as related objects."""
     related = []
     for pods, count in found:
-        number = f"{count.shown} {'replica' if count.low == count.high == 1 else 'replicas'}"
+        noun = "pod" if pods.type in JOBS else "replica"
+        number = counted(count.low, noun) if count.low == count.high == 1 else f"{count.shown} {noun}s"
         related.append(Related(pods.obj, ("spec", "replicas"), number))
         if count.scaler is not None:
             related.append(Related(count.scaler, ("spec",), f"scales {pods.obj.kind} {pods.obj.name}"))

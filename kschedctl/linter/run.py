@@ -11,6 +11,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
+from kschedctl.linter.folder_purposes import Purpose
 from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
@@ -19,6 +20,7 @@ from kschedctl.linter.manifest_set import LintManifests, LintObject, kustomizati
 from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.settings import Settings
+from kschedctl.linter.unchecked_pods import unchecked_pods
 from kschedctl.objects.releases.release import LATEST, Release
 
 if TYPE_CHECKING:
@@ -134,8 +136,16 @@ class LintResult:
     objects: list[LintObject] = field(default_factory=list)
     #: The number of pods and workloads that another workload creates, which is checked in place of them.
     n_owned: int = 0
+    #: The number of objects with pods that rules check: pods, and workloads with a pod template.
+    n_with_pods: int = 0
+    #: The custom resources whose pods are not checked, by kind: a controller renders them in the cluster.
+    not_rendered: Counter[str] = field(default_factory=Counter)
+    #: The custom resources whose pods are not checked, by kind: the place of their containers is not known.
+    unchecked: Counter[str] = field(default_factory=Counter)
     #: The first unreadable document of each file that is no manifest.
     no_manifests: list[LintDocument] = field(default_factory=list)
+    #: The number of findings that are info because of the purpose of their folder, such as tests.
+    lowered: Counter[str] = field(default_factory=Counter)
     #: The number of files and folders that were left out, by the reason.
     excluded: Counter[str] = field(default_factory=Counter)
 
@@ -192,6 +202,9 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
     )
     InputError.raise_any(finding for error in read.errors for finding in error.findings)
     rendering = render(read.files, request.namespace) if request.render else Rendering(read.files)
+    inside = {file.name: file.inside for file in read.files}
+    for file in rendering.files:
+        file.inside = inside.get(file.name, "")
     linted = lint_files(rendering.files, request)
     linted.undecided += [Undecided(_UNRENDERED, each.folder, each.why) for each in rendering.failures]
     linted.unread = [lack.what for lack in read.summary.unread()]
@@ -211,6 +224,17 @@ def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
     return linted
 
 
+def _lowered(found: Iterable[LintFinding], linted: LintResult) -> Iterator[LintFinding]:
+    """Yield findings; those in manifests that are not applied as they are, as of tests, are info."""
+    for each in found:
+        purpose = each.file.purpose
+        if purpose is None or purpose.purpose is Purpose.PAST or each.severity is Severity.INFO:
+            yield each
+        else:
+            linted.lowered[str(purpose.purpose)] += 1
+            yield each.with_severity(Severity.INFO)
+
+
 def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResult) -> int:
     """Lint files as one manifest set; return the number of findings of the baseline that do not occur."""
     manifests, settings = LintManifests(files, request.namespace, kustomizations(files)), request.settings
@@ -226,7 +250,7 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
     )
     found = [
         each.with_severity(settings.severity.get(each.rule.code, each.severity)).with_comments_kept()
-        for each in check(request.rules, context)
+        for each in _lowered(check(request.rules, context), linted)
     ]
     if request.ignores:
         ignores = Ignores(context, settings, request.today)
@@ -245,5 +269,9 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
     linted.undecided += dict.fromkeys(context.undecided)
     linted.objects += manifests.objects
     linted.n_owned += len(context.owned)
+    linted.n_with_pods += len(context.pods)
+    pods = unchecked_pods(context)
+    linted.not_rendered += pods.not_rendered
+    linted.unchecked += pods.unchecked
     linted.no_manifests += manifests.unreadable.no_manifests
     return gone

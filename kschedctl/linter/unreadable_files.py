@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Final
 
+from kschedctl.linter.file_text import BRACES
 from kschedctl.linter.lint_files import LintDocument, LintFile, is_helm_output
 
 CHART: Final = "Chart.yaml"
@@ -14,10 +15,11 @@ CHART: Final = "Chart.yaml"
 TEMPLATES: Final = "templates"
 #: The folder of Go packages for files that only tests read.
 TEST_DATA: Final = "testdata"
-_BRACES: Final = (b"{{", b"{%")
 #: The interpolations of Terraform and envsubst, which are not YAML outside of quotes.
 _INTERPOLATIONS: Final = (b"${", b"%{")
 _QUOTED: Final = re.compile(rb"""'[^']*'|"(?:[^"\\]|\\.)*"|(?:^|[ \t])#.*""")
+#: A placeholder in braces, with text beside it; alone, YAML reads it as a mapping.
+_IN_BRACES: Final = re.compile(rb"(?<![{$%])\{[A-Za-z][\w .-]*\}(?=[^\s,\]}])|(?<=[^\s,\[{:$%-])\{[A-Za-z][\w .-]*\}")
 #: The directives of Terraform; text that only begins like them, such as a format of curl, is none.
 _DIRECTIVE: Final = re.compile(rb"^[ \t]*%\{~?[ \t]*(?:if|else|endif|for|endfor)\b", re.MULTILINE)
 _KEYS: Final = (b"apiVersion", b"kind")
@@ -54,7 +56,7 @@ class UnreadableFiles:
 
     def _reason_of(self, file: LintFile, broken: LintDocument) -> Unreadable:
         folders = PurePath(file.folder).parts
-        has_braces = not is_helm_output(file.text) and any(braces in file.text for braces in _BRACES)
+        has_braces = not is_helm_output(file.text) and file.has_any(BRACES)
         if has_braces or (TEMPLATES in folders and not file.rendered):
             is_input = bool(self.chart_of(file)) or (has_braces and seems_manifest(file))
             return Unreadable.TEMPLATE if is_input and TEST_DATA not in folders else Unreadable.OTHER
@@ -63,9 +65,9 @@ class UnreadableFiles:
         return Unreadable.TEMPLATE if _is_interpolated(broken) else Unreadable.MANIFEST
 
     def is_incomplete(self, file: LintFile) -> bool:
-        """Report whether a file is a template of Terraform or envsubst, which may have errors beside placeholders."""
+        """Report whether a file has placeholders of another tool than Helm, so that it may have other errors, too."""
         is_template = _first_broken(file) is not None and self.of[file.name] is Unreadable.TEMPLATE
-        return is_template and not any(braces in file.text for braces in _BRACES) and not self.chart_of(file)
+        return is_template and not file.has_any(BRACES) and not self.chart_of(file)
 
     def may_have_more(self, name: str) -> bool:
         """Report whether a file has content that is not checked: it cannot be read, or is a template of a chart."""
@@ -74,7 +76,7 @@ class UnreadableFiles:
     @cached_property
     def _in_templates(self) -> frozenset[str]:
         files = (file for file in self._files if not file.rendered and TEMPLATES in PurePath(file.folder).parts)
-        return frozenset(file.name for file in files if any(braces in file.text for braces in _BRACES))
+        return frozenset(file.name for file in files if file.has_any(BRACES))
 
     def chart_of(self, file: LintFile) -> str:
         """Return the path of the outermost chart around a file; empty if the file is in no chart.
@@ -115,14 +117,27 @@ def seems_manifest(file: LintFile) -> bool:
 
 
 def _is_interpolated(document: LintDocument) -> bool:
-    """Report whether an unreadable document has a directive of Terraform, or an interpolation on the wrong line.
+    """Report whether an unreadable document has a directive of Terraform, or a placeholder on the wrong line.
 
     A variable of a shell in a quoted string is no interpolation.
     """
     if _DIRECTIVE.search(document.text):
         return True
+    wrong = _wrong_line(document)
+    return any(mark in wrong for mark in _INTERPOLATIONS) or _IN_BRACES.search(wrong) is not None
+
+
+def placeholder_in_braces(document: LintDocument) -> str:
+    """Return the placeholder in braces for which a document cannot be read, such as ``{name}``; empty if there is none.
+
+    YAML reads the braces as those of a mapping.
+    """
+    found = _IN_BRACES.search(_wrong_line(document)) if document.broken is not None else None
+    return found[0].decode(errors="replace") if found is not None else ""
+
+
+def _wrong_line(document: LintDocument) -> bytes:
+    """Return the line at which a document cannot be read, without strings in quotes and comments."""
     position = document.broken.position if document.broken is not None else None
     lines = document.text.split(b"\n")
-    wrong = lines[position.line - 1] if position is not None and position.line <= len(lines) else b""
-    wrong = _QUOTED.sub(b"", wrong)
-    return any(mark in wrong for mark in _INTERPOLATIONS)
+    return _QUOTED.sub(b"", lines[position.line - 1]) if position is not None and position.line <= len(lines) else b""

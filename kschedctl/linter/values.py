@@ -15,9 +15,10 @@ T = TypeVar("T")
 Steps: TypeAlias = tuple[Step, ...]
 
 #: Placeholders of Helm, Jinja, envsubst, Kustomize (``$(VAR)``, which the kubelet expands only in commands and in
-#: variables) and of people, also as ``__VAR__``.
+#: variables), Python (``{var}``) and of people, also as ``__VAR__``.
 _PLACEHOLDER: Final = re.compile(
-    r"\{\{|\{%|\$[{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|(?<![A-Za-z0-9])__[A-Za-z]\w*?__(?![A-Za-z0-9])"
+    r"\{\{|\{%|\$[{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|\{[A-Za-z][\w.-]*\}"
+    r"|(?<![A-Za-z0-9])__[A-Za-z]\w*?__(?![A-Za-z0-9])"
 )
 #: The fields of decoded objects on which no verdict depends, so that a placeholder in them does not matter.
 _WITHOUT_EFFECT: Final = frozenset(("annotations", "image"))
@@ -30,8 +31,8 @@ def is_rendered(value: Any) -> bool:
 
     >>> [is_rendered(value) for value in ("web", "{{ .Values.name }}", "${ZONE}", "<your zone>", "$ZONE", "$(NODE)")]
     [True, False, False, False, False, False]
-    >>> [is_rendered(value) for value in ("__ZONE__", "zone-__ZONE__", "a__b__c")]
-    [False, False, True]
+    >>> [is_rendered(value) for value in ("__ZONE__", "zone-__ZONE__", "a__b__c", "eu-{zone}", '{"a": 1}')]
+    [False, False, True, False, True]
     >>> is_rendered({"replicas": 3, "labels": ["$APP"]})
     False
     """
@@ -187,7 +188,10 @@ TEMPLATES: Final[Mapping[str, Steps]] = {
     "batch/Job": ("spec", "template"),
     "batch/CronJob": ("spec", "jobTemplate", "spec", "template"),
     "argoproj.io/Rollout": ("spec", "template"),
+    "apps.openshift.io/DeploymentConfig": ("spec", "template"),
 }
+#: The kinds among them that are custom resources: Argo Rollouts and OpenShift.
+CUSTOM_KINDS: Final = frozenset(("argoproj.io/Rollout", "apps.openshift.io/DeploymentConfig"))
 _SELECTED: Final = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 #: The reason why an object with a patch directive is partial.
 DIRECTIVE: Final = "it has a patch directive"
@@ -222,7 +226,9 @@ def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str,
             if not containers:
                 return "it has no containers"
             every = (*containers, *items(at(place, "initContainers")))
-            return "" if all(at(each, "image") for each in every) else "a container has no image"
+            # A trigger of a DeploymentConfig sets the image.
+            has_trigger = any(at(each, "type") == "ImageChange" for each in items(spec.get("triggers")))
+            return "" if has_trigger or all(at(each, "image") for each in every) else "a container has no image"
     if kind == "PersistentVolumeClaim" and not group and not spec.get("accessModes"):
         return "it has no access modes"
     if kind == "PodDisruptionBudget" and group == "policy" and "selector" not in spec and len(spec) < 2:

@@ -18,8 +18,9 @@ from kschedctl.common.text.characters import json_text, printable
 from kschedctl.output.forms import Form, Medium
 
 if TYPE_CHECKING:
+    from kschedctl.linter.file_text import Region
     from kschedctl.linter.ignore import Ignored
-    from kschedctl.linter.lint_files import LintFile, Region
+    from kschedctl.linter.lint_files import LintFile
     from kschedctl.linter.lint_finding import LintFinding
     from kschedctl.linter.rule import Rule
     from kschedctl.output.forms import Answers

@@ -21,6 +21,8 @@ def lint(
     """Return the findings of rules in texts by file name; a string selects rules by prefix, whether enabled or not."""
     named = {"manifest.yaml": texts} if isinstance(texts, str) else texts
     files = [read_text(text.encode(), name) for name, text in named.items()]
+    for file in files:
+        file.inside = file.name
     asked = [rule for rule in RULES if rule.code.startswith(rules)] if isinstance(rules, str) else list(rules)
     if any(rule.about == RuleSubject.IGNORES for rule in asked):
         codes = {rule.code for rule in asked}

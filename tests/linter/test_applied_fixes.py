@@ -90,6 +90,25 @@ def test_a_change_leaves_all_else_as_it_is(change: FieldEdit, before: str, after
     assert edited(text, root, change) == TEXT.replace(before, after).replace("\n", newline)
 
 
+CLASS = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata:\n  name: a\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("provisioner: a\nparameters:\n  b: c\nreclaimPolicy: Retain  # d\n", "mountOptions:\n- e\n"),
+        ("provisioner: a\n", "parameters:\n  b: c\n"),
+        ("provisioner: a\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_field_of_an_object_is_added_to_its_short_fields_after_the_metadata(before: str, after: str) -> None:
+    text = CLASS + before + after
+    [root] = yaml_trees(text.encode())
+    added = edited(text, root, FieldEdit(SET, ("volumeBindingMode",), "Immediate"))
+    assert added == f"{CLASS}{before}volumeBindingMode: Immediate\n{after}"
+
+
 @pytest.mark.parametrize(
     "text",
     ["a: &x {b: 1}\nc: *x\n", "base: &x {b: 1}\nc:\n  <<: *x\n", "c: &x\n  b: 1\n", "c:\n  b: |\n    1\n    2\n"],

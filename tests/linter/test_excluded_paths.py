@@ -138,3 +138,18 @@ def test_a_folder_above_counts_up_to_the_root_of_the_repository(tmp_path: Path) 
         },
     )
     assert read(tmp_path, "repo/x") == ["repo/x/a.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("apiVersion: apps/v1\nkind: Deployment\n", True),
+        ("apiVersion: argoproj.io/v1alpha1\nkind: Rollout\n", True),
+        ('apiVersion: apps.openshift.io/v1\nkind: "DeploymentConfig"\n', True),
+        ('{"apiVersion": "argoproj.io/v1alpha1",\n "kind": "Rollout"}', True),
+        ("# kind: Rollout\non: push\njobs: {}\n", False),
+    ],
+)
+def test_hidden_files_are_read_if_they_have_workloads(tmp_path: Path, text: str, is_read: bool) -> None:
+    tree(tmp_path, {".gitops/web.yaml": text})
+    assert read(tmp_path) == ([".gitops/web.yaml"] if is_read else [])

@@ -283,6 +283,11 @@ TERRAFORM = f"%{{ for pod in pods ~}}\n{HEAD}metadata: {{name: ${{pod}}}}\n%{{ e
         # Templates of other tools than Helm.
         ({"pods.yaml": TERRAFORM}, ["KS902 pods.yaml", "undecided pods.yaml"]),
         ({"web.yaml": f"{HEAD}spec: {{priority: ${{PRIORITY}}}}\n"}, ["KS902 web.yaml", "undecided web.yaml"]),
+        # A placeholder in braces with text beside it.
+        ({"web.yaml": f"{HEAD}spec: {{image: {{user}}/web}}\n"}, ["KS902 web.yaml", "undecided web.yaml"]),
+        ({"web.yaml": f"{HEAD}metadata:\n  name: {{env}}-web\n"}, ["KS902 web.yaml", "undecided web.yaml"]),
+        ({"web.yaml": f"{HEAD}metadata: {{name: web\n"}, ["KS901 web.yaml"]),
+        ({"web.yaml": f"{HEAD}metadata:\n  labels: {{app}} x\n"}, ["KS901 web.yaml"]),
         # A variable of a shell in a string, a comment, or a format of curl is no template.
         ({"web.yaml": f"{HEAD}spec: {{args: ['${{HOME}}']]}}\n"}, ["KS901 web.yaml"]),
         ({"web.yaml": f'{HEAD}spec: {{args: ["${{HOME}}"]]}}\n'}, ["KS901 web.yaml"]),

@@ -140,3 +140,40 @@ def test_selectors_hold_or_not_or_nobody_can_tell(selector: Any, expected: bool 
 def test_pods_of_a_kind_that_is_not_known_may_have_any_label() -> None:
     assert holds({"matchLabels": {"other": "x"}}, PodLabels.of(WEB, open=True)) is None
     assert holds({"matchLabels": {"other": "x"}}, PodLabels.of({"{{ key }}": "x"})) is None
+
+
+CONFIG = """apiVersion: apps.openshift.io/v1
+kind: DeploymentConfig
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {app: web}
+  strategy: STRATEGY
+  triggers: TRIGGERS
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("{}", (1, 0)),
+        ("{type: Rolling, rollingParams: {maxSurge: 0, maxUnavailable: 1}}", (0, 1)),
+        ("{type: Rolling, rollingParams: {maxSurge: 50%}}", (1, 0)),
+        ("{type: Recreate}", None),
+        ("{type: Custom}", None),
+    ],
+)
+def test_a_deployment_config_is_a_workload(strategy: str, expected: tuple[int, int] | None) -> None:
+    context = context_of(CONFIG.replace("STRATEGY", strategy).replace("TRIGGERS", "[]"))
+    (pods,) = context.workloads
+    assert context.replicas(pods) == (2, 2, None)
+    assert rollout(pods, 2) == expected
+
+
+@pytest.mark.parametrize(("triggers", "n"), [("[]", 0), ("[{type: ConfigChange}]", 0), ("[{type: ImageChange}]", 1)])
+def test_a_trigger_sets_the_image_of_a_deployment_config(triggers: str, n: int) -> None:
+    text = CONFIG.replace("STRATEGY", "{}").replace("TRIGGERS", triggers).replace(", image: nginx", "")
+    assert len(context_of(text).workloads) == n

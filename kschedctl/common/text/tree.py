@@ -148,6 +148,13 @@ class YamlNode:
         """The offset and the value of each key of a mapping; of a repeated key, those of the last occurrence."""
         return self._entries.children
 
+    def values_of(self, name: str) -> list[YamlNode]:
+        """Return the values of a key of a mapping in the order of the text: several if the key is repeated."""
+        columns = self._columns
+        numbers = columns.inside(self._number) if self.is_map else iter(())
+        pairs = zip(numbers, numbers, strict=True)
+        return [YamlNode(columns, number) for key, number in pairs if columns.name(key) == name]
+
     @property
     def key_ends(self) -> dict[str, int]:
         """The offset after each key of a mapping."""

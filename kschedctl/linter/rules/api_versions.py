@@ -8,9 +8,10 @@ from typing import Final
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted, listed, mistakes, nearest
 from kschedctl.linter.context import LintContext
+from kschedctl.linter.fix import Fix, setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
-from kschedctl.linter.values import is_rendered
+from kschedctl.linter.values import Steps, is_rendered
 from kschedctl.objects.schema.schema import kinds_by_version
 
 ALL: Final = ""
@@ -73,6 +74,21 @@ GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "resource.k8s.io/v1beta1": {ALL: (38, "resource.k8s.io/v1")},
     "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
 }
+#: The kinds that have the same fields, with the same meaning, in the version that replaces the former one.
+_UNCHANGED: Final = frozenset(
+    (
+        *(
+            ("batch/v1beta1", "CronJob"),
+            ("batch/v2alpha1", "CronJob"),
+            ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+        ),
+        *(("scheduling.k8s.io/v1beta1", "PriorityClass"), ("storage.k8s.io/v1beta1", "StorageClass")),
+        *(("node.k8s.io/v1beta1", "RuntimeClass"), ("apps/v1beta2", "ControllerRevision")),
+        *(("networking.k8s.io/v1beta1", "IngressClass"), ("coordination.k8s.io/v1beta1", "Lease")),
+        *(("rbac.authorization.k8s.io/v1beta1", kind) for kind in ("Role", "ClusterRole", "RoleBinding")),
+        ("rbac.authorization.k8s.io/v1beta1", "ClusterRoleBinding"),
+    )
+)
 #: By API version and kind: the first minor release with it, and the version in the release before.
 NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "scheduling.k8s.io/v1alpha2": {"PodGroup": (36, ""), "Workload": (36, "")},
@@ -98,10 +114,6 @@ NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
 #: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
 _SUFFIX: Final = ".k8s.io"
 _CUSTOM_SUFFIX: Final = ".x-k8s.io"
-#: The names of folders with manifests of the past or for tests, also as a part such as ``old-manifests``.
-_OLD: Final = re.compile(
-    r"(?:.*[-_.])?(?:old|legacy|deprecated|obsolete|archived?|attic|unmaintained|testdata)(?:[-_.].*)?", re.IGNORECASE
-)
 
 
 @Rule(
@@ -123,14 +135,15 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     kind in another version, exists. An API group counts as misspelt if Kubernetes itself has the kind, and the group has no
     dot or is similar to that of the kind, as ``apps.k8s.io`` is.
 
-    In a folder whose name says that its manifests are old or test data, such as ``old``, ``legacy``, ``deprecated`` or
-    ``testdata``, the version is the author's choice: the finding is info, once per version and kind, and the help has the
-    setting that leaves the folder out.
+    In a folder whose name says that its manifests are for tests, of a published release, or of the past, such as ``e2e``,
+    ``v0.3.0`` or ``legacy``, the version is the author's choice: the finding is info, once per version and kind, and the
+    help has the setting that leaves the folder out. It is info, too, if the name of the file or folder has the version
+    (``crd-v1beta1.yaml``), and a file beside it has the kind in a version that is served.
 
     The API server refuses the object ("no matches for kind").
 
     Repair: the kind or version that the message names; ``kubectl convert`` and the deprecation guide of Kubernetes describe
-    the changes.
+    the changes. ``--fix`` writes the new version of a kind whose fields stayed the same, such as CronJob.
     """
     kinds = GONE.get(obj.api_version, {})
     gone = kinds.get(obj.kind, kinds.get(ALL))
@@ -159,24 +172,43 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         yield from _gone(obj, context, *gone)
 
 
+_VERSION: Final[Steps] = ("apiVersion",)
+
+
 def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
     """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
     message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
-    if folder := _old_folder(obj.file.name):
+    if (purpose := obj.file.purpose) is not None:
         same = context.manifests.by_version[obj.api_version, obj.kind]
-        in_folder = [other for other in same if _old_folder(other.file.name) == folder]
-        if in_folder[0] is obj:
+        if next(other for other in same if other.file.purpose == purpose) is obj:
+            in_folder = [other for other in same if other.file.purpose == purpose]
             # The settings know no absolute paths.
-            path = PurePath(folder)
+            path = PurePath(purpose.glob)
             glob = path.name if path.is_absolute() else path.as_posix()
+            quoted = f'"{glob}"' if "*" in glob else glob
             yield Problem(
-                message=f"{message} ({counted(len(in_folder), 'object')} in {folder})",
+                message=f"{message} ({counted(len(in_folder), 'object')} in {purpose.glob})",
                 steps=("apiVersion",),
-                help=f"to leave the folder out, write exclude: [{glob}] in the settings",
+                help=f"to leave the folder out, write exclude: [{quoted}] in the settings",
                 severity=Severity.INFO,
             )
         return
-    yield Problem(message=message, steps=("apiVersion",), help=f"use {instead}" if instead else "it was removed")
+    if (newer := _served_beside(obj, context)) is not None:
+        yield Problem(
+            message=f"{message}; {newer.file.name} has {newer.kind} of {newer.api_version}",
+            steps=_VERSION,
+            help=f"to leave the file out, write exclude: [{PurePath(obj.file.name).name}] in the settings",
+            severity=Severity.INFO,
+        )
+        return
+    title = f"use {instead}" if instead else "it was removed"
+    yield Problem(message=message, steps=_VERSION, help=title, fix=_new_version(obj, title, instead))
+
+
+def _new_version(obj: LintObject, title: str, instead: str) -> Fix | None:
+    """Return the fix that writes the new version of a kind; ``None`` if its fields changed, or it is not served yet."""
+    unchanged = (obj.api_version, obj.kind) in _UNCHANGED and obj.kind in kinds_by_version().get(instead, ())
+    return setting(obj, title, (_VERSION, instead)) if unchanged and not obj.partial else None
 
 
 def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
@@ -195,7 +227,17 @@ def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
     return similar or ([] if "." in group else served)
 
 
-def _old_folder(name: str) -> str:
-    """Return the outermost folder of old manifests or test data around a file; empty if there is none."""
-    outermost_first = (folder for folder in reversed(PurePath(name).parents) if _OLD.fullmatch(folder.name))
-    return str(next(outermost_first, ""))
+def _served_beside(obj: LintObject, context: LintContext) -> LintObject | None:
+    """Return an object of the same kind in a served version, if the object's file or folder is named after its version.
+
+    It is in the same folder, or in a folder beside it.
+    """
+    path, version = PurePath(obj.file.name), obj.api_version.rpartition("/")[2]
+    named = re.compile(rf"(?:.*[-_.])?{re.escape(version)}(?:[-_.].*)?")
+    if not any(named.fullmatch(part) for part in (path.name, path.parent.name)):
+        return None
+    folders = {path.parent} if named.fullmatch(path.name) else {path.parent, path.parent.parent}
+    served = (each for each, kinds in kinds_by_version().items() if obj.kind in kinds)
+    others = (other for each in served for other in context.manifests.by_version.get((each, obj.kind), ()))
+    around = ((other, PurePath(other.file.folder)) for other in others)
+    return next((other for other, folder in around if not folders.isdisjoint((folder, folder.parent))), None)

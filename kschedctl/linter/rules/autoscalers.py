@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.common.findings import Severity
-from kschedctl.common.wording import meant, nearest
+from kschedctl.common.wording import listed, meant, nearest
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import removing, setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import HPA, SCALED, SCALED_OBJECT, WorkloadPods, autoscaler, scale_target
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject
-from kschedctl.linter.values import at
+from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, numbered, text
+from kschedctl.objects.policies import LimitRange
 
 
 @Rule(
@@ -230,6 +231,92 @@ def hpas_conflict(scaler: LintObject, context: LintContext) -> Iterator[Problem]
                     help="keep one autoscaler, with the metrics of both",
                     related=(Related(other, ("spec", "scaleTargetRef"), "the other autoscaler"),),
                 )
+
+
+_WITHOUT_REQUESTS = """autoscaling/v2 HorizontalPodAutoscaler web
+maxReplicas: 5
+metrics:
+- type: Resource
+  resource:
+    name: cpu
+    target: {type: Utilization, averageUtilization: 70}  # <-
+---
+apps/v1 Deployment web
+"""
+
+
+@Rule(
+    "KS215",
+    "hpa-without-requests",
+    Severity.WARNING,
+    None,
+    "autoscaling/HorizontalPodAutoscaler",
+    fails=_WITHOUT_REQUESTS,
+    passes=f"""{_WITHOUT_REQUESTS}resources:
+  requests: {{cpu: 500m}}
+""",
+)
+def hpa_without_requests(scaler: LintObject, context: LintContext) -> Iterator[Problem]:
+    """An autoscaler scales by the utilization of a resource that a container of its target does not request.
+
+    Utilization is usage as a percentage of the requests of all containers of a pod, or of one container for a metric of the
+    type ContainerResource. If one of them has no request, the controller cannot compute it ("missing request for cpu in
+    container"), and sets the condition ScalingActive to False with reason FailedGetResourceMetric (Kubernetes:
+    ``pkg/controller/podautoscaler/replica_calculator.go``). A limit is the default of the request. Without metrics, an
+    autoscaler scales by 80 % of the CPU. The rule reports nothing if a LimitRange of the namespace may set the request.
+
+    The API server accepts both objects, and the number of replicas does not follow the load.
+
+    Repair: a request of the resource in each container, or a target of type AverageValue.
+    """
+    target = scale_target(scaler)
+    names = [] if target is None else sorted(type_ for type_ in SCALED if type_.rpartition("/")[2] == target.kind)
+    objects = [context.manifests.named(scaler, type_, target.name) for type_ in names if target is not None]
+    found = [pods for pods in context.pods if pods.obj in objects and autoscaler(pods, context.manifests) is scaler]
+    for pods in found:
+        if _has_limit_range(scaler, context):
+            context.cannot_decide("KS215", scaler, "a LimitRange may set the requests")
+            return
+        for steps, resource, only in _utilizations(scaler):
+            lacking = [
+                container
+                for container in pods.containers
+                if not container.init and only in ("", container.name) and container.amount(resource) is None
+            ]
+            if lacking and at(pods.spec, "resources", "requests", resource) is None:
+                yield Problem(
+                    message=f"the utilization of {resource} cannot be computed: container "
+                    f"{listed([each.name for each in lacking])} of {pods.obj.kind} {pods.obj.name} does not request it",
+                    steps=steps,
+                    help=f"request {resource} in each container, or use a target of type AverageValue",
+                    related=(Related(pods.obj, lacking[0].steps, "the container"),),
+                )
+
+
+def _utilizations(scaler: LintObject) -> Iterator[tuple[Steps, str, str]]:
+    """Yield the metrics that are a utilization: the path of the target, the resource, and the container or nothing."""
+    spec = mapping(scaler.raw.get("spec"))
+    old = "targetCPUUtilizationPercentage"
+    if not items(spec.get("metrics")):
+        yield ("spec", old) if spec.get(old) is not None else ("spec",), "cpu", ""
+    for steps, metric in numbered(spec.get("metrics"), ("spec", "metrics")):
+        for field in ("resource", "containerResource"):
+            source = mapping(at(metric, field))
+            resource, container = text(source.get("name")), text(source.get("container"))
+            of_target = (*steps, field, "target")
+            is_wanted = resource and is_rendered([resource, container])
+            if is_wanted and at(source, "target", "averageUtilization") is not None:
+                yield of_target, resource, container
+            elif is_wanted and source.get("targetAverageUtilization") is not None:
+                yield (*steps, field, "targetAverageUtilization"), resource, container
+
+
+def _has_limit_range(scaler: LintObject, context: LintContext) -> bool:
+    """Report whether the namespace of an autoscaler has a LimitRange, in the manifest set or the snapshot."""
+    if any(context.manifests.beside(scaler, "LimitRange")):
+        return True
+    known = context.overlay.cluster.cluster.list(LimitRange) if context.overlay is not None else ()
+    return any(each.metadata.namespace == (scaler.namespace or "default") for each in known)
 
 
 def _sort_key(scaler: LintObject) -> tuple[str, int, str]:

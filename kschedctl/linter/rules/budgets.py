@@ -6,10 +6,10 @@ from kschedctl.common.findings import Severity
 from kschedctl.controllers.disruption import WITHOUT_SCALE, always_forbids, forbids, needs_scale
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
-from kschedctl.linter.labels import holds, selects_everything
+from kschedctl.linter.labels import holds, near_miss, selects_everything
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import SCALED, WorkloadPods, replicas_steps
-from kschedctl.linter.related_objects import PDB, SELECTOR, counts, one_may_go, related_pods, selected, threshold
+from kschedctl.linter.related_objects import JOBS, PDB, SELECTOR, counts, one_may_go, related_pods, selected, threshold
 from kschedctl.linter.relations import scaler_of
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import at, items, mapping
@@ -36,11 +36,13 @@ def budget_forbids_eviction(budget: LintObject, context: LintContext) -> Iterato
 
     The budget has maxUnavailable 0 or 0 %, minAvailable 100 %, or a minAvailable that equals the number of all pods. The
     number is the sum over all workloads of the manifest set that the selector matches, with the maximum of their
-    autoscalers. Percentages are rounded up: 67 % of 3 is 3, and maxUnavailable 10 % of 3 is 1.
+    autoscalers. Percentages are rounded up: 67 % of 3 is 3, and maxUnavailable 10 % of 3 is 1. A Job and a CronJob count
+    with the pods of one run, as minAvailable with a number counts them; drains wait until the run ends.
 
     The API server accepts the object, and the next drain of a node hangs: in cluster upgrades, and when nodes are removed.
 
-    Repair: maxUnavailable: 1. If the pods must never be evicted, ignore the finding, with a reason.
+    Repair: maxUnavailable: 1. For pods of Jobs, for which it cannot be computed (KS307), and for pods without a controller,
+    a lower minAvailable, or no budget. If the pods must never be evicted, ignore the finding, with a reason.
     """
     limit = threshold(budget)
     if limit is None:
@@ -55,12 +57,14 @@ def budget_forbids_eviction(budget: LintObject, context: LintContext) -> Iterato
         message = f"{percent}: 0 of {n} {'pod' if n == 1 else 'pods'} can be evicted"
     else:
         return
+    has_scale = all(pods.type not in WITHOUT_SCALE for pods, _ in found)
+    until = " until the Job ends" if found and all(pods.type in JOBS for pods, _ in found) else ""
     yield Problem(
-        message=f"{message}, so no node with one of the pods can be drained",
+        message=f"{message}, so no node with one of the pods can be drained{until}",
         steps=("spec", field),
-        help="set maxUnavailable: 1",
+        help="set maxUnavailable: 1" if has_scale else "set a lower minAvailable, or remove the budget",
         related=related_pods(found),
-        fix=one_may_go(budget, field),
+        fix=one_may_go(budget, field) if has_scale else None,
     )
 
 
@@ -107,7 +111,7 @@ def budget_forbids_at_minimum(budget: LintObject, context: LintContext) -> Itera
         steps=("spec", field),
         help="set maxUnavailable: 1, or run more replicas",
         related=related_pods(found),
-        fix=one_may_go(budget, field),
+        fix=one_may_go(budget, field) if all(pods.type not in WITHOUT_SCALE for pods, _ in found) else None,
     )
 
 
@@ -202,6 +206,62 @@ def budget_selects_nobody(budget: LintObject, context: LintContext) -> Iterator[
     yield Problem(
         message="the selector matches no pod of the manifest set", steps=SELECTOR, help="select labels of the template"
     )
+
+
+_BUDGET_MISSES = """policy/v1 PodDisruptionBudget web
+maxUnavailable: 1
+selector:  # <-
+  matchLabels:
+    app: web
+    version: v2
+---
+apps/v1 Deployment web
+"""
+
+
+@Rule(
+    "KS316",
+    "budget-misses-one-label",
+    Severity.WARNING,
+    None,
+    "policy/PodDisruptionBudget",
+    fails=_BUDGET_MISSES,
+    repair={"    version: v2\n": ""},
+)
+def budget_misses_one_label(budget: LintObject, context: LintContext) -> Iterator[Problem]:
+    """A disruption budget selects no pod, but would select those of a workload beside it without one of its labels.
+
+    The pods have all labels of the selector but one, which their template lacks or has with a value that is spelt in
+    another way. The rule looks at workloads in the folder of the budget, and only if the budget selects no other pod. A
+    different value (``component: webhook`` and ``component: controller``) probably means another workload, whose manifest
+    is elsewhere: the rule then reports nothing, and neither does it for templates whose labels are not all known. KS304
+    reports all budgets that select nobody, if the manifest set is complete.
+
+    The API server accepts the object, and pods are evicted as if there were no budget.
+
+    Repair: the labels of the template.
+    """
+    selector = at(budget.raw, *SELECTOR)
+    same = [pods for pods in context.pods if pods.namespace == budget.namespace]
+    if any(holds(selector, pods.labels) is not False for pods in same):
+        return
+    if context.overlay is not None and context.overlay.matches_pods(selector, budget.namespace):
+        return
+    beside = [pods for pods in context.pods_seen_from(budget) if pods.obj.file.folder == budget.file.folder]
+    for pods in context.without_owned(beside):
+        missed = near_miss(selector, pods.labels)
+        if missed is None or context.may_be_elsewhere("KS316", budget):
+            continue
+        value = pods.labels.known.get(missed.key)
+        has = f"whose {missed.key} is {value}" if value is not None else f"which have no label {missed.key}"
+        yield Problem(
+            message=f"the selector matches no pod: {missed} does not hold for those of {pods.obj.kind} "
+            f"{pods.obj.name}, {has}",
+            steps=SELECTOR,
+            help="select labels of the template",
+            related=(Related(pods.obj, (*pods.template, "metadata", "labels"), "the labels of the pods"),),
+        )
+        return
 
 
 @Rule(

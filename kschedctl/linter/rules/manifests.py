@@ -14,8 +14,8 @@ from kschedctl.linter.ignore import Ignore
 from kschedctl.linter.lint_files import Flaw, LintFile, found_in
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
-from kschedctl.linter.unreadable_files import TEMPLATES, Unreadable
-from kschedctl.linter.values import at, is_rendered, steps_of
+from kschedctl.linter.unreadable_files import TEMPLATES, Unreadable, UnreadableFiles, placeholder_in_braces
+from kschedctl.linter.values import Steps, at, is_rendered, steps_of
 from kschedctl.objects.schema.schema import unknown_with_steps
 from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 from kschedctl.objects.validation.validate import refuses, validate
@@ -84,10 +84,11 @@ spec:
 def unrendered_template(file: LintFile, context: LintContext) -> Iterator[Problem]:
     """A file is an unfilled template, so it is not YAML.
 
-    The file contains ``{{`` or ``{%``, or is in a chart; or Terraform or envsubst completes it, that is, it has a directive
-    such as ``%{ for``, or an unquoted ``${`` on the line that is not YAML. The rule reports once per chart, with its
-    subcharts; it ignores templates in folders named testdata. Documents of the file that are valid YAML are checked; rules
-    ignore their fields with placeholders.
+    The file contains ``{{`` or ``{%``, or is in a chart; or another tool completes it: it has a directive of Terraform such
+    as ``%{ for``, or on the line that is not YAML an unquoted ``${`` or a placeholder in braces such as ``{name}/web``. The
+    rule reports once for all charts, once for all other templates, and once for all files with placeholders; it ignores
+    templates in folders named testdata. Documents of the file that are valid YAML are checked; rules ignore their fields
+    with placeholders.
 
     Nothing is blocked: the rendered manifests may be correct.
 
@@ -96,29 +97,54 @@ def unrendered_template(file: LintFile, context: LintContext) -> Iterator[Proble
     unreadable = context.manifests.unreadable
     if unreadable.of.get(file.name) is not Unreadable.TEMPLATE:
         return
-    chart = unreadable.chart_of(file)
     templates = (other for other in context.manifests.files if unreadable.of.get(other.name) is Unreadable.TEMPLATE)
-    of_chart = [other for other in templates if unreadable.chart_of(other) == chart] if chart else [file]
-    if of_chart[0] is not file:
+    same = [other for other in templates if _completed_by(other, unreadable) == _completed_by(file, unreadable)]
+    if same[0] is not file:
         return
     told = unrendered(file.text, file.name)
     position = (told.position if told is not None else None) or _first_braces(file)
-    what = f"chart {chart} is not rendered" if chart else "is a template that is not rendered"
-    many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
-    command = f"{'--render, or ' if chart and not context.is_rendered else ''}helm template {chart or 'CHART'}"
+    chart = unreadable.chart_of(file)
     if unreadable.is_incomplete(file):
+        broken = next(document for document in file.documents if document.broken is not None)
+        placeholder = placeholder_in_braces(broken)
+        what = "has a placeholder that is not filled in"
+        if placeholder:
+            what = f"{placeholder} is a placeholder that is not filled in, and YAML reads its braces as a mapping"
         command = "fill in the placeholders, as with envsubst < FILE"
+    elif chart:
+        n_charts = len({unreadable.chart_of(other) for other in same})
+        what = f"chart {chart} is not rendered"
+        if n_charts > 1:
+            what = f"{n_charts} charts are not rendered, such as {chart}"
+        command = f"{'' if context.is_rendered else '--render, or '}helm template {chart if n_charts == 1 else 'CHART'}"
+    else:
+        what, command = "is a template that is not rendered", "helm template CHART"
+    if chart:
+        what += f" ({counted(len(same), 'file')} could not be read)"
+    elif len(same) > 1:
+        what += f"; {counted(len(same) - 1, 'more file')} of this kind, such as {same[1].name}"
     yield Problem(
-        message=f"{what}{many}",
-        help=f"lint the result: {command} | kschedctl lint -",
-        line=position.line,
-        column=position.column,
+        message=what, help=f"lint the result: {command} | kschedctl lint -", line=position.line, column=position.column
     )
+
+
+def _completed_by(file: LintFile, unreadable: UnreadableFiles) -> str:
+    """Return the kind of tool that completes a template."""
+    if unreadable.is_incomplete(file):
+        return "substitution"
+    return "chart" if unreadable.chart_of(file) else "template"
 
 
 def _first_braces(file: LintFile) -> Position:
     """Return the position of the first placeholder, or of the document that could not be read."""
     broken = next(document for document in file.documents if document.broken is not None)
+    if (
+        (placeholder := placeholder_in_braces(broken))
+        and broken.broken is not None
+        and broken.broken.position is not None
+    ):
+        wrong = broken.before + broken.broken.position.line
+        return Position(wrong, file.lines[wrong - 1].find(placeholder) + 1)
     for number, line in enumerate(file.lines[broken.before :], broken.before + 1):
         if found := [at for mark in _MARKS if (at := line.find(mark)) >= 0]:
             return Position(number, min(found) + 1)
@@ -129,7 +155,7 @@ def _first_braces(file: LintFile) -> Position:
     "KS903",
     "duplicate-key",
     Severity.ERROR,
-    Stage.REFUSED,
+    None,
     RuleSubject.OBJECT,
     fails="""apiVersion: v1
 kind: Pod
@@ -145,24 +171,32 @@ spec:
     repair={"  hostNetwork: true\n": ""},
 )
 def duplicate_key(obj: LintObject, context: LintContext) -> Iterator[Problem]:
-    """A mapping contains a key twice, and which of the values applies depends on the reader.
+    """A mapping contains a key twice, and which of the values applies depends on the tool that reads it.
 
-    ``kubectl`` requests strict validation, so the object is refused. Helm and older clients use the last value, others the
-    first.
+    ``kubectl`` and Helm use the last value, without a warning: they convert the manifest to JSON before they send it, so
+    strict validation (``kubectl --validate=strict``) cannot find the other value. ``kustomize`` refuses the file ("mapping
+    key already defined"), also if the values are equal. The API server refuses YAML that a client sends unchanged, if it
+    requests strict validation. Equal values are info, unless a kustomization reads the file.
 
-    The API server refuses the object if strict validation is requested; otherwise the object has one of the two values.
+    kubectl and Helm apply the object with the last value; kustomize stops if a kustomization reads the file.
 
     Repair: remove one of them.
     """
+    is_built = obj.file.name in context.manifests.kustomizations.read
     for repeated in obj.document.repeated:
         if repeated.steps[: len(obj.inside)] != obj.inside:
             continue
         steps = repeated.steps[len(obj.inside) :]
         position = repeated.position
+        values = obj.document.values_of(repeated.steps)
+        is_equal = bool(values) and all(value == values[0] for value in values)
+        effect = " with equal values:" if is_equal else ": kubectl and Helm use the last value without a warning,"
         yield Problem(
-            message=f"the key {steps[-1]} occurs twice",
+            message=f"the key {steps[-1]} occurs twice{effect} kustomize refuses the file",
             steps=steps,
-            help="remove one of them: the last one is used, or the object is refused",
+            help="remove one of them",
+            severity=Severity.INFO if is_equal and not is_built else None,
+            stop=Stage.REFUSED if is_built else None,
             key=True,
             line=None if position is None else obj.document.before + position.line,
             column=None if position is None else position.column,
@@ -235,13 +269,34 @@ def validation_findings(obj: LintObject, context: LintContext) -> list[Finding]:
 def problem(finding: Finding, obj: LintObject) -> Iterator[Problem]:
     """Yield a finding as a problem, unless the finding is about an unfilled placeholder."""
     steps = steps_of(obj.raw, finding.field)
-    if is_rendered(finding.problem) and is_rendered(at(obj.raw, *steps)):
+    if placeholder := _only_placeholder(obj, steps):
+        yield Problem(
+            message=f"{finding.field}: {placeholder} is a placeholder that is not filled in, and YAML reads it as a "
+            f"{'mapping' if placeholder.startswith('{') else 'list'}",
+            steps=steps,
+            help="fill it in",
+            severity=Severity.INFO,
+        )
+    elif is_rendered(finding.problem) and is_rendered(at(obj.raw, *steps)):
         # The API server writes the field before the problem; an error of decoding names the field itself.
         named = bool(finding.field) and not finding.problem.startswith("json: ")
         message = f"{finding.field}: {finding.problem}" if named else finding.problem
         yield Problem(message=message, steps=steps, help=finding.hint)
 
 
+def _only_placeholder(obj: LintObject, steps: Steps) -> str:
+    """Return the value of a field if it is a placeholder such as ``{name}`` or ``[IMAGE]``; empty for any other value.
+
+    In YAML, they are a mapping with one key, and a list with one item.
+    """
+    value = at(obj.raw, *steps)
+    if not steps or not isinstance(value, dict | list) or len(value) != 1:
+        return ""
+    written = obj.document.source((*obj.inside, *steps))
+    return written if _PLACEHOLDER.fullmatch(written) else ""
+
+
+_PLACEHOLDER: Final = re.compile(r"\{[A-Za-z][\w .-]*\}|\[[A-Z][A-Z0-9_ .-]*\]")
 #: The API group of PodGroups, whose priority admission checks.
 _GROUPS: Final = "scheduling.k8s.io"
 
@@ -265,7 +320,8 @@ def api_server_refuses(obj: LintObject, context: LintContext) -> Iterator[Proble
 
     The rule runs the API server's validation of pods and workloads, pod groups, budgets, priority classes, claims, volumes,
     storage classes and autoscalers, in the version of the requested release. It ignores fields with unfilled placeholders,
-    and partial objects such as patches.
+    and partial objects such as patches. A placeholder such as ``{name}`` or ``[IMAGE]``, which YAML reads as a mapping or
+    a list, is info.
 
     The API server refuses the object: kubectl apply and other tools stop there.
 

@@ -368,6 +368,7 @@ def master_taint_only(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
     part = pods.tolerations[index]
     near = next((each.value.key for each in pods.tolerations if each.value and each.value.key in NEAR_MISSES), "")
     must = wanted_keys(pods, (CONTROL_PLANE, MASTER)) is not None
+    effect = text(at(part.raw, "effect"))
     add = f"; {near} is a different taint, of RKE" if near else ""
     yield Problem(
         message=f"tolerates {MASTER}, a taint that was removed in Kubernetes 1.25, and not {CONTROL_PLANE}{add}",
@@ -379,7 +380,8 @@ def master_taint_only(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
             pods.obj,
             f"tolerate {CONTROL_PLANE} too",
             pods.of_spec("tolerations"),
-            {**part.raw, "key": CONTROL_PLANE},
+            # The taint of kubeadm has no value.
+            {"key": CONTROL_PLANE, "operator": "Exists", **({"effect": effect} if effect else {})},
             safe=False,
         ),
     )

@@ -11,6 +11,7 @@ from kschedctl.linter.fix import setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import WorkloadPods, holds_for
+from kschedctl.linter.related_objects import JOBS
 from kschedctl.linter.relations import PV, PVC, RWO, RWOP, attaches_to_one_node, mounted_claims
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, nano_units, numbered, text
@@ -343,7 +344,8 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
     problem). With ReadWriteOncePod, every pod but one stays pending (error): the plugin VolumeRestrictions rejects all
     nodes. The rule ignores workloads that are kept on one node, by a node selector with one host name or a required pod
     affinity to the other one on kubernetes.io/hostname, and the volumes that KS204 ignores. It compares workloads in the
-    folder of the claim.
+    folder of the claim. If the pods of all these workloads end, as those of Jobs do, each gets the volume in its turn: the
+    finding is info.
 
     The API server accepts the objects, and pods wait for the volume or stay pending.
 
@@ -369,13 +371,22 @@ def claim_of_several_workloads(claim: LintObject, context: LintContext) -> Itera
     if apart:
         names = " and ".join(f"{pods.obj.kind} {pods.obj.name}" for pods in apart)
         what = "one pod" if modes == [RWOP] else "the pods of one node"
+        in_turn = all(map(_ends, apart))
         yield Problem(
-            message=f"{names} mount the claim, which {what} at a time can use ({modes[0]})",
+            message=f"{names} mount the claim, which {what} at a time can use ({modes[0]})"
+            + (": they run in turn" if in_turn else ""),
             steps=_MODES,
-            help="use one claim per workload, or a volume that is ReadWriteMany",
-            severity=Severity.ERROR if modes == [RWOP] else None,
+            help="start each of them once the one before has ended, or use a volume that is ReadWriteMany"
+            if in_turn
+            else "use one claim per workload, or a volume that is ReadWriteMany",
+            severity=Severity.INFO if in_turn else Severity.ERROR if modes == [RWOP] else None,
             related=tuple(Related(pods.obj, users[pods], "mounts the claim") for pods in apart),
         )
+
+
+def _ends(pods: WorkloadPods) -> bool:
+    """Report whether the pods of a workload end by themselves."""
+    return pods.type in JOBS or (pods.type == "Pod" and pods.spec.get("restartPolicy") in ("Never", "OnFailure"))
 
 
 def _are_together(one: WorkloadPods, other: WorkloadPods) -> bool:

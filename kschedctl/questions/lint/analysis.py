@@ -54,7 +54,9 @@ def lint(
         handle.warn(what)
     if not (linted.n_objects or allow_empty or any(each.rule.code in _NO_OBJECTS for each in linted.found)):
         templates = next((each for each in linted.found if each.rule.code == _TEMPLATES), None)
-        hint = templates.help if templates is not None else "use --allow-empty to accept this"
+        hint = "use --allow-empty to accept this"
+        if templates is not None:
+            hint = f"{templates.message}; {templates.help}"
         if linted.no_manifests and templates is None:
             first = linted.no_manifests[0]
             assert first.broken is not None
@@ -87,6 +89,10 @@ def report(linted: LintResult, fixed: int = 0) -> LintReport:
             partial=linted.n_partial,
             live=linted.n_live,
             owned=linted.n_owned,
+            with_pods=linted.n_with_pods,
+            not_rendered=dict(sorted(linted.not_rendered.items())),
+            unchecked=dict(sorted(linted.unchecked.items())),
+            lowered=dict(sorted(linted.lowered.items())),
             foreign=linted.n_foreign,
             no_manifests=len(linted.no_manifests),
             excluded=dict(sorted(linted.excluded.items())),

@@ -86,6 +86,23 @@ class SummaryData(Data, frozen=True, kw_only=True):
         "The number of pods and workloads that another workload of the files creates, which is checked in place "
         "of them.",
     ] = 0
+    with_pods: Annotated[
+        int, "The number of objects with pods that rules check: pods, and workloads with a pod template."
+    ]
+    not_rendered: Annotated[
+        dict[str, int],
+        "The number of custom resources that a controller renders in the cluster, so that their pods are not checked, "
+        "by kind, such as HelmRelease.",
+    ]
+    unchecked: Annotated[
+        dict[str, int],
+        "The number of custom resources with containers at a place that lint does not know, so that their pods are not "
+        "checked, by kind, such as Workflow.",
+    ]
+    lowered: Annotated[
+        dict[str, int],
+        "The number of findings that are info because of the purpose of their folder: tests or published releases.",
+    ]
     foreign: Annotated[
         int, "The number of objects whose kind has the name of a Kubernetes kind but belongs to another API group."
     ]

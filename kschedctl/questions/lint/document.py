@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.common.findings import Severity
-from kschedctl.common.wording import counted
+from kschedctl.common.wording import counted, listed
 from kschedctl.linter.lint_finding import ORDER, LintFinding
 from kschedctl.linter.run import LintResult
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment
@@ -80,6 +80,8 @@ _TONES: Final = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.MIXED, Severit
 #: The number of context lines before the line of a finding.
 _BEFORE: Final = 1
 _LONGEST: Final = 160
+#: The most kinds of custom resources in the first line.
+_MOST_KINDS: Final = 3
 #: The most findings that are shown with their lines in formats that draw.
 _MOST_DRAWN: Final = 200
 
@@ -119,9 +121,20 @@ class LintView(View):
             parts.append(f"{counts[Severity.INFO]} info")
         with_findings = len({each.file.name for each in self.told})
         size = f"{counted(len(linted.files), 'file')} with {counted(linted.n_objects, 'object')}"
+        if linted.n_with_pods < linted.n_objects:
+            size += f", {linted.n_with_pods or 'none'} with pods"
+        if linted.not_rendered:
+            is_one = linted.not_rendered.total() == 1
+            size += f"; {_by_kind(linted.not_rendered)} {'is' if is_one else 'are'} not rendered"
+        if linted.unchecked:
+            size += f"; the pods of {_by_kind(linted.unchecked)} are not checked"
         if not parts:
             return f"No findings in {size}."
         return f"{', '.join(parts)} in {with_findings} of {size}."
+
+
+def _by_kind(counts: Counter[str]) -> str:
+    return listed([counted(n, kind) for kind, n in counts.most_common()], most=_MOST_KINDS)
 
 
 def document(report: LintReport, view: View) -> Document:
@@ -175,6 +188,11 @@ def _beside(view: LintView) -> Iterator[str]:
     ):
         if number:
             yield f"{head}: {counted(number, noun)}{tail}"
+    if linted.lowered:
+        named = ", ".join(f"{n} in manifests of {purpose}" for purpose, n in sorted(linted.lowered.items()))
+        yield f"reported as info: {counted(linted.lowered.total(), 'finding')} ({named})"
+    if linted.unchecked:
+        yield "not checked: pods of custom resources; pod-templates in the settings names the place of their template"
     if linted.no_manifests:
         files, first_name = counted(len(linted.no_manifests), "unreadable file"), linted.no_manifests[0].file.name
         yield f"no manifests: {files}, such as {first_name}"

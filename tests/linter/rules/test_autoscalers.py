@@ -1,4 +1,4 @@
-"""Rules about the targets of autoscalers."""
+"""Rules about the targets and the metrics of autoscalers."""
 
 import pytest
 
@@ -89,3 +89,66 @@ def test_a_scaled_object_counts_as_an_autoscaler() -> None:
     text = manifests(hpa("apps/v1", "Deployment", "web"))
     [found] = lint(f"{text}---\n{scaled}spec: {{scaleTargetRef: {{name: web}}}}\n", "KS214")
     assert found.message == "ScaledObject web has the same target, Deployment web: neither scales it"
+
+
+UTILIZATION = "target: {type: Utilization, averageUtilization: 70}"
+CPU = f"metrics: [{{type: Resource, resource: {{name: cpu, {UTILIZATION}}}}}]"
+OF_CONTAINER = (
+    f"metrics: [{{type: ContainerResource, containerResource: {{name: cpu, container: NAME, {UTILIZATION}}}}}]"
+)
+CONTAINERS = "containers: [{name: web, image: a, resources: {requests: {cpu: 1}}}, {name: proxy, image: b}]"
+LIMIT_RANGE = "---\nv1 LimitRange web\nspec: {limits: [{type: Container, defaultRequest: {cpu: 100m}}]}\n"
+CONFIG = """---
+apiVersion: apps.openshift.io/v1
+kind: DeploymentConfig
+metadata: {name: config}
+spec: {replicas: 1, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: a}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("metrics", "pods", "lacking"),
+    [
+        pytest.param(CPU, "", "web", id="no request"),
+        pytest.param(CPU, "resources: {requests: {cpu: 1}}", "", id="a request"),
+        pytest.param(CPU, "resources: {limits: {cpu: 1}}", "", id="a limit is the default of the request"),
+        pytest.param(CPU, "resources: {requests: {memory: 1Gi}}", "web", id="a request of another resource"),
+        pytest.param(CPU, CONTAINERS, "proxy", id="one container without a request"),
+        pytest.param(OF_CONTAINER.replace("NAME", "web"), CONTAINERS, "", id="a metric of the other container"),
+        pytest.param(OF_CONTAINER.replace("NAME", "proxy"), CONTAINERS, "proxy", id="a metric of this container"),
+        pytest.param(
+            CPU.replace("Utilization, averageUtilization: 70", "AverageValue, averageValue: 1"), "", "", id="value"
+        ),
+        pytest.param(CPU.replace("name: cpu", "name: $RESOURCE"), "", "", id="a placeholder"),
+        pytest.param("minReplicas: 1", "", "web", id="80 % of the CPU by default"),
+        pytest.param("metrics: [{type: Pods, pods: {}}]", "", "", id="other metrics"),
+        pytest.param(
+            CPU, "initContainers: [{name: a, image: a}]\nresources: {requests: {cpu: 1}}", "", id="init container"
+        ),
+        pytest.param(CPU, LIMIT_RANGE, "", id="a LimitRange may set the request"),
+    ],
+)
+def test_utilization_needs_requests(metrics: str, pods: str, lacking: str) -> None:
+    text = f"{hpa('apps/v1', 'Deployment', 'web')}{metrics}\n---\napps/v1 Deployment web\n{pods}\n"
+    (told,) = messages(text, "KS215") or [""]
+    assert (f"container {lacking} of Deployment web does not request it" in told) is bool(lacking)
+
+
+def test_utilization_in_former_versions_and_of_custom_kinds() -> None:
+    old = hpa("apps/v1", "Deployment", "web").replace("autoscaling/v2", "autoscaling/v1")
+    found = lint(manifests(f"{old}targetCPUUtilizationPercentage: 80\n---\napps/v1 Deployment web\n"), "KS215")
+    assert [each.finding.field for each in found] == ["spec.targetCPUUtilizationPercentage"]
+    beta = hpa("apps/v1", "Deployment", "web").replace("autoscaling/v2", "autoscaling/v2beta1")
+    metric = "metrics: [{type: Resource, resource: {name: memory, targetAverageUtilization: 80}}]"
+    found = lint(manifests(f"{beta}{metric}\n---\napps/v1 Deployment web\n"), "KS215")
+    assert [each.finding.field for each in found] == ["spec.metrics[0].resource.targetAverageUtilization"]
+    found = lint(manifests(hpa("apps.openshift.io/v1", "DeploymentConfig", "config")) + CONFIG, "KS215")
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(("namespace", "n"), [("default", 0), ("other", 1)])
+def test_a_limit_range_of_the_cluster_may_set_the_request(namespace: str, n: int) -> None:
+    limits = "{apiVersion: v1, kind: LimitRange, metadata: {name: a, namespace: NAMESPACE}, spec: {limits: []}}\n"
+    cluster = f"{snapshot(node('a'))}---\n{limits.replace('NAMESPACE', namespace)}"
+    text = f"{hpa('apps/v1', 'Deployment', 'web')}{CPU}\n---\napps/v1 Deployment web\n"
+    assert len(messages(text, "KS215", cluster)) == n

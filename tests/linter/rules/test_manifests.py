@@ -2,6 +2,11 @@
 
 import pytest
 
+from kschedctl.linter.examples import manifests
+from kschedctl.linter.lint_files import read_text
+from kschedctl.linter.rule import Stage
+from kschedctl.linter.rules import RULES
+from kschedctl.linter.run import LintRequest, lint_files
 from tests.linter.linting import lint
 
 DEPLOYMENT = """apiVersion: apps/v1
@@ -127,6 +132,12 @@ OLD_DEPLOYMENT = "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {n
                 "info (1 object in b/Deprecated), exclude: [b/Deprecated]",
             ],
         ),
+        # Once for all releases of a folder.
+        (
+            {"install/v0.3.0/a.yaml": INGRESS, "install/v0.4.0/a.yaml": INGRESS},
+            ['info (2 objects in install/v[0-9]*), exclude: ["install/v[0-9]*"]'],
+        ),
+        ({"e2e/a.yaml": INGRESS}, ["info (1 object in e2e), exclude: [e2e]"]),
     ],
 )
 def test_old_manifests_are_the_choice_of_the_author(files: dict[str, str], expected: list[str]) -> None:
@@ -136,3 +147,166 @@ def test_old_manifests_are_the_choice_of_the_author(files: dict[str, str], expec
         help_ = each.help.removeprefix("to leave the folder out, write ").removesuffix(" in the settings")
         found.append(f"{each.severity} ({place}, {help_}" if place else str(each.severity))
     assert found == expected
+
+
+NEW_INGRESS = INGRESS.replace("extensions/v1beta1", "networking.k8s.io/v1")
+BETA_INGRESS = INGRESS.replace("extensions", "networking.k8s.io")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity"),
+    [
+        ("ingress-v1beta1.yaml", "ingress.yaml", "info"),
+        ("v1beta1.ingress.yaml", "ingress-v1.yaml", "info"),
+        ("v1beta1/ingress.yaml", "v1/ingress.yaml", "info"),
+        ("v1beta1/ingress.yaml", "ingress.yaml", "info"),
+        ("a/ingress-v1beta1.yaml", "b/ingress.yaml", "error"),
+        ("ingress-old1beta1.yaml", "ingress.yaml", "error"),
+        ("ingress.yaml", "ingress-v1.yaml", "error"),
+    ],
+)
+def test_a_former_version_beside_the_present_one_is_for_old_clusters(old: str, new: str, severity: str) -> None:
+    for former in (BETA_INGRESS, INGRESS):
+        (found,) = lint({old: former, new: NEW_INGRESS}, "KS905")
+        assert (found.file.name, found.severity) == (old, severity)
+    assert [each.severity for each in lint({old: BETA_INGRESS, new: BETA_INGRESS}, "KS905")] == ["error", "error"]
+
+
+VOLUME = """apiVersion: v1
+kind: PersistentVolume
+metadata: {name: a}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  awsElasticBlockStore: {volumeID: VALUE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "severity", "said"),
+    [
+        ("{volume-id}", "info", "{volume-id} is a placeholder"),
+        ("{volume id}", "info", "{volume id} is a placeholder"),
+        ("[VOLUME_ID]", "info", "[VOLUME_ID] is a placeholder that is not filled in, and YAML reads it as a list"),
+        ("[volume]", "error", "cannot unmarshal"),
+        ("{a: }", "error", "cannot unmarshal"),
+        ("{a: b}", "error", "cannot unmarshal"),
+        ("\n      a:", "error", "cannot unmarshal"),
+    ],
+)
+def test_a_placeholder_in_braces_or_brackets_is_no_wrong_type(value: str, severity: str, said: str) -> None:
+    (found,) = lint(VOLUME.replace("{volumeID: VALUE}", f"\n    volumeID: {value}"), "KS906")
+    assert (found.severity, said in found.message) == (severity, True)
+
+
+TWICE = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, labels: {app: web, app: %s}}
+data:
+  a:
+    - b: 1
+  c: x
+  a:
+%s
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "told"),
+    [
+        pytest.param("web", "    - b: 1", ["3:42 info", "8:3 info"], id="equal"),
+        pytest.param('"web"', "    - {b: 1}", ["3:42 info", "8:3 info"], id="equal, written in another way"),
+        pytest.param("db", "    - b: 2", ["3:42 error", "8:3 error"], id="different"),
+        pytest.param("web", "", ["3:42 info", "8:3 error"], id="the last one is empty"),
+    ],
+)
+@pytest.mark.parametrize("built", [False, True])
+def test_repeated_keys_are_errors_if_a_value_is_lost_or_kustomize_reads_them(
+    label: str, value: str, told: list[str], built: bool
+) -> None:
+    files = {"web.yaml": TWICE % (label, value)}
+    if built:
+        files["kustomization.yaml"] = "resources: [web.yaml]\n"
+    read = [read_text(text.encode(), name) for name, text in files.items()]
+    found = lint_files(read, LintRequest(rules=[rule for rule in RULES if rule.code == "KS903"])).found
+    assert [f"{each.region.line}:{each.region.column} {each.severity}" for each in found] == (
+        [each.replace("info", "error") for each in told] if built else told
+    )
+    assert {each.stop for each in found} == {Stage.REFUSED if built else None}
+
+
+def test_repeated_keys_of_json_are_compared() -> None:
+    text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "x", "a": %s}}'
+    assert [each.severity for value in ('"x"', '"y"') for each in lint(text % value, "KS903")] == ["info", "error"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "value"),
+    [
+        ("batch/v1beta1", "CronJob", "batch/v1"),
+        ("batch/v2alpha1", "CronJob", "batch/v1"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "autoscaling/v2"),
+        # The fields of these differ.
+        ("autoscaling/v2beta1", "HorizontalPodAutoscaler", None),
+        ("policy/v1beta1", "PodDisruptionBudget", None),
+        ("extensions/v1beta1", "Ingress", None),
+        ("policy/v1beta1", "PodSecurityPolicy", None),
+    ],
+)
+def test_a_version_with_the_same_fields_is_written(version: str, kind: str, value: str | None) -> None:
+    job = "jobTemplate: {spec: {template: {spec: {containers: [{name: a, image: a}]}}}}\n"
+    (found,) = lint(manifests(f"{version} {kind} web\n{job if kind == 'CronJob' else ''}"), "KS905")
+    assert (found.fix is not None) is (value is not None)
+    if found.fix is not None:
+        assert found.fix.safe
+        assert [(change.steps, change.value) for change in found.fix.changes] == [(("apiVersion",), value)]
+
+
+INCOMPLETE = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: NAME}]}\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "container", "severity"),
+    [
+        ("web.yaml", "web", "warning"),
+        ("driver.yaml", "spark-kubernetes-driver", "info"),
+        ("executor.yaml", "spark-kubernetes-executor", "info"),
+        ("driver-pod-template.yaml", "web", "info"),
+        ("pod-templates/driver.yaml", "web", "info"),
+        ("web.yaml", "{a: b}", "warning"),
+    ],
+)
+def test_pod_templates_of_tools_are_completed_by_them(file: str, container: str, severity: str) -> None:
+    (found,) = lint({file: INCOMPLETE.replace("NAME", container)}, "KS908")
+    assert found.severity == severity
+
+
+CHART_FILE = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ a }}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "messages"),
+    [
+        (
+            {"a/templates/x.yaml": CHART_FILE, "a/templates/y.yaml": CHART_FILE},
+            ["chart a is not rendered (2 files could not be read)"],
+        ),
+        (
+            {"a/templates/x.yaml": CHART_FILE, "b/templates/x.yaml": CHART_FILE, "b/templates/y.yaml": CHART_FILE},
+            ["2 charts are not rendered, such as a (3 files could not be read)"],
+        ),
+        (
+            {"a/templates/x.yaml": CHART_FILE, "x.yaml": CHART_FILE, "y.yaml": CHART_FILE},
+            [
+                "chart a is not rendered (1 file could not be read)",
+                "is a template that is not rendered; 1 more file of this kind, such as y.yaml",
+            ],
+        ),
+        (
+            {"x.yaml": "apiVersion: v1\nkind: A\nspec:\n- image: {user}/a\n"},
+            ["{user} is a placeholder that is not filled in, and YAML reads its braces as a mapping"],
+        ),
+    ],
+)
+def test_templates_are_reported_once(files: dict[str, str], messages: list[str]) -> None:
+    assert [each.message for each in lint(files, "KS902")] == messages

@@ -85,3 +85,13 @@ def test_a_constraint_that_counts_no_pods_keeps_none_pending(manifest: str, othe
     assert found.stop == stop
     [found] = lint(manifest, "KS110", snapshot=snapshot(*PLAIN, *([others] if others else [])))
     assert found.stop == stop
+
+
+@pytest.mark.parametrize("more", ["operator: Exists", 'operator: Equal, value: "true"', ""])
+def test_the_repair_tolerates_the_taint_of_kubeadm_which_has_no_value(more: str) -> None:
+    toleration = f"{{key: node-role.kubernetes.io/master, effect: NoSchedule, {more}}}"
+    (found,) = lint(manifests(f"v1 Pod web\ntolerations: [{toleration}]\n"), "KS106")
+    assert found.fix is not None
+    assert [change.value for change in found.fix.changes] == [
+        {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"}
+    ]
