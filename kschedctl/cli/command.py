@@ -74,6 +74,8 @@ def asking(kind: type[AnalysisRequest[Any]], name: str) -> Callable[..., None]:
         if all_namespaces and "namespace" in kind.options():
             request = dataclasses.replace(request, namespace="")
         handle = TerminalHandle()
+        if "namespace" in kind.options() and not (request.namespace or all_namespaces or cluster.source().paths):
+            handle.note("all namespaces are shown, as with -A; -n NAMESPACE shows one")
         loaded = cluster.request(what_ifs).load_with_pods(handle)
         return CommandResult(answer=request.answer(loaded, handle), cluster=loaded)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods, scheduler_message
+from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted, duration, listed, similar
 from kschedctl.controllers.workloads.ownership import workload_of
@@ -42,6 +43,8 @@ from kschedctl.trials.simulate.simulated_cluster import ending_pods
 _MOST_ALONE: Final = 3
 _MOST_ALONE_SMALL: Final = 10
 _PER_GROUP: Final = 2
+#: The number of pods that have not started and are named.
+_MOST_STARTING: Final = 3
 #: The result of a group whose pods may fit, if kinds that could not be listed allow it.
 _NOT_KNOWN: Final = "notKnown"
 
@@ -99,9 +102,25 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
     now = cluster.cluster.taken_at
     rests_on = provenance(cluster, missing, many=True)
     nothing = _none_selected(scheduler.cluster, request, query) if query else ""
-    return pending_answer(
+    answer = pending_answer(
         cluster.cluster, explained, found, rests_on, now, problems=problems, alone=alone, nothing=nothing
     )
+    told = {pod for each in problems for pod in each.pods}
+    starting = tuple(key for key in _starting(scheduler.cluster, request.namespace, query) if key not in told)
+    if not starting:
+        return answer
+    has = "1 pod has a node and has" if len(starting) == 1 else f"{len(starting)} pods have a node and have"
+    summary = f"{answer.summary} {has} not started: {listed(starting, most=_MOST_STARTING)}."
+    return msgspec.structs.replace(answer, summary=summary, starting=starting)
+
+
+def _starting(cluster: Cluster, namespace: str, query: Selector) -> Iterator[str]:
+    """Yield the pods that have a node, and whose kubelet has not started all containers."""
+    for index, record in enumerate(cluster.pods.records):
+        metadata = record.metadata
+        starts = record.status.phase == "Pending" and cluster.pods.node_row[index] != PENDING
+        if starts and namespace in ("", metadata.namespace) and matches(query, metadata.labels):
+            yield cluster.pods.key(index)
 
 
 def _none_selected(cluster: Cluster, request: PendingRequest, query: Selector) -> str:

@@ -106,6 +106,9 @@ class Pending(ClusterAnswer, Tabular, frozen=True, kw_only=True, tag="Pending"):
     advice: Annotated[
         tuple[AdviceData, ...], "Cures that cannot be tried on a snapshot, those of lowest risk first."
     ] = ()
+    starting: Annotated[
+        tuple[str, ...], "The pods of phase Pending that have a node and no known problem, as namespace/name."
+    ] = ()
     autoscaler: Annotated[
         str, "The autoscaler of nodes: Karpenter or Cluster Autoscaler; empty if none is known, or no pod is pending."
     ] = ""
