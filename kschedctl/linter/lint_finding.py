@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kschedctl.common.findings import Finding, Position, Severity, field_path
+from kschedctl.common.wording import listed
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import fix_drops_comment
 from kschedctl.linter.lint_files import LintFile, Region
@@ -56,6 +57,11 @@ class LintFinding:
     def in_repository(self) -> Region:
         """The region for tools that show the files of a repository."""
         return self.file.in_repository(self.region)
+
+    @property
+    def is_written(self) -> bool:
+        """True unless kustomizations set the field, which the file has not, or with another value."""
+        return self.object is None or self.object.is_written(self.steps)
 
     @property
     def severity(self) -> Severity:
@@ -134,14 +140,18 @@ def named_path(raw: object, steps: Steps) -> str:
 
 def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding:
     """Return the finding of a problem of an object."""
-    region = obj.region(problem.steps, key=problem.key)
+    region, fix, hint = obj.region(problem.steps, key=problem.key), problem.fix, problem.help
+    if fix is not None and not all(fix.object.is_written(change.touched) for change in fix.changes):
+        fix = None
+    if not obj.is_written(problem.steps):
+        hint = "; ".join(part for part in (hint, f"the field is set by {listed(obj.changed_by, 'or')}") if part)
     if problem.line is not None:
         column = problem.column or 1
         region = Region(problem.line, column, problem.line, column)
     finding = Finding(
         problem.message,
         field_path(problem.steps),
-        problem.help,
+        hint,
         obj.location,
         obj.ref,
         rule.code,
@@ -161,7 +171,7 @@ def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding
         object=obj,
         steps=problem.steps,
         related=related,
-        fix=problem.fix,
+        fix=fix,
     )
 
 

@@ -33,12 +33,13 @@ def selected(budget: LintObject, context: LintContext) -> list[WorkloadPods]:
     return context.without_owned(pods for pods in context.pods_seen_from(budget) if holds(selector, pods.labels))
 
 
-def counts(budget: LintObject, context: LintContext) -> tuple[list[tuple[WorkloadPods, Replicas]], bool]:
+def counts(budget: LintObject, context: LintContext, rule: str) -> tuple[list[tuple[WorkloadPods, Replicas]], bool]:
     """Return the workloads whose pods a budget selects, with their replicas, and True if all could be counted."""
     found: list[tuple[WorkloadPods, Replicas]] = []
     for pods in selected(budget, context):
         count = context.replicas(pods) if pods.type in SCALED or pods.type == "Pod" or pods.custom else None
         if count is None:
+            context.cannot_count(rule, pods)
             return found, False
         found.append((pods, count))
     return found, True

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import shortened
 from kschedctl.common.text.characters import utf8_text
+from kschedctl.linter.kustomization import NAMES
 from kschedctl.linter.lint_files import LintFile, read_text, rendered_files
-from kschedctl.linter.manifest_set import NAMES
 from kschedctl.linter.unreadable_files import CHART, TEST_DATA
 from kschedctl.linter.values import at
 

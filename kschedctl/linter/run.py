@@ -13,9 +13,10 @@ from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
 from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
+from kschedctl.linter.kustomization import kustomizations
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
 from kschedctl.linter.lint_finding import ORDER, LintFinding, file_finding, object_finding, sorted_findings
-from kschedctl.linter.manifest_set import LintManifests, LintObject, kustomizations
+from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.settings import Settings
@@ -35,14 +36,22 @@ def check(rules: Iterable[Rule], context: LintContext) -> list[LintFinding]:
     for rule in rules:
         if rule.snapshot and context.overlay is None:
             continue
-        found += _rule_findings(rule, context)
+        found += _without_repeated(list(_rule_findings(rule, context)))
     return sorted_findings(found)
+
+
+def _without_repeated(found: Sequence[LintFinding]) -> Iterator[LintFinding]:
+    """Yield findings of one rule without those of fields that a patch sets which has the same finding."""
+    of_patches = {each.message for each in found if each.object is not None and each.object.partial}
+    for each in found:
+        if each.object is None or each.object.partial or each.message not in of_patches or each.is_written:
+            yield each
 
 
 def _rule_findings(rule: Rule, context: LintContext) -> Iterator[LintFinding]:
     match rule.about:
         case RuleSubject.PODS:
-            for pods in context.workloads:
+            for pods in (*context.workloads, *(context.fragments if rule.of_fields else ())):
                 yield from (object_finding(rule, problem, pods.obj) for problem in rule.check(pods, context))
         case RuleSubject.OBJECT:
             for obj in context.manifests.objects:

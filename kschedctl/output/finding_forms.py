@@ -49,7 +49,7 @@ class Concise(FindingsForm):
             where = f"{each.file.name}:{each.region.line}:{each.region.column}"
             about = f" [{each.shown_object}]" if each.shown_object else ""
             yield f"{printable(f'{where}: {each.severity} {each.rule.code} {each.message}{about}')}\n"
-        yield f"{run.headline}\n"
+        yield "".join(f"{printable(line)}\n" for line in (run.headline, *run.unchecked))
 
 
 # ``-o github``: workflow commands, which GitHub Actions shows as annotations of a pull request.
