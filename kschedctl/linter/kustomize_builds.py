@@ -125,6 +125,10 @@ class Builds:
                 variants[resource.source].append((resource, build.opaque))
         return {source: _common(variants[source]) if source in variants else None for source in self._listed}
 
+    def resources(self, folder: str) -> Sequence[Resource]:
+        """Return the objects that the kustomization of a folder builds."""
+        return self._build(folder).resources
+
     def _entries(self, folder: str) -> Iterator[str]:
         return listed_paths(self.kustomizations[folder], RESOURCE_FIELDS)
 

@@ -1,12 +1,12 @@
 """Findings of rules with rule, object and place, as all output formats show them."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kschedctl.common.findings import Finding, Position, Severity, field_path
-from kschedctl.common.wording import listed
+from kschedctl.common.wording import counted, listed
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import fix_drops_comment
 from kschedctl.linter.lint_files import LintFile, Region
@@ -52,6 +52,8 @@ class LintFinding:
     steps: Steps = ()
     related: tuple[RelatedPlace, ...] = ()
     fix: Fix | None = None
+    #: The kustomizations whose output has the finding, if it was rendered.
+    renderings: tuple[str, ...] = ()
 
     @property
     def in_repository(self) -> Region:
@@ -159,14 +161,14 @@ def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding
         Position(region.line, region.column),
     )
     related = tuple(
-        RelatedPlace(other.object.shown, other.object.file, other.object.region(other.steps), other.message)
+        RelatedPlace(other.object.shown, other.object.source.file, other.object.region(other.steps), other.message)
         for other in problem.related
     )
     return LintFinding(
         rule=rule,
         finding=finding,
         stop=problem.stop or rule.stop,
-        file=obj.file,
+        file=obj.source.file,
         region=region,
         object=obj,
         steps=problem.steps,
@@ -190,6 +192,24 @@ def file_finding(rule: Rule, problem: Problem, file: LintFile) -> LintFinding:
     )
     region = Region(line, column, line, column)
     return LintFinding(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
+
+
+def once_per_source(found: Iterable[LintFinding]) -> Iterator[LintFinding]:
+    """Yield findings, those of one object in several outputs of Kustomize once, with the outputs."""
+    every: dict[tuple[object, ...], list[LintFinding]] = {}
+    for each in found:
+        built = each.object is not None and each.object.origin is not None
+        key = (each.rule.code, each.file.name, each.region, each.message) if built else (id(each),)
+        every.setdefault(key, []).append(each)
+    for same in every.values():
+        first = same[0]
+        if first.object is None or first.object.origin is None:
+            yield first
+            continue
+        names = tuple(dict.fromkeys(each.object.file.name for each in same if each.object is not None))
+        where = f"in {counted(len(names), 'rendering')}: {listed(names)}"
+        hint = f"{first.help}; {where}" if first.help else where
+        yield replace(first, finding=replace(first.finding, hint=hint), renderings=names)
 
 
 def sorted_findings(found: Iterable[LintFinding]) -> list[LintFinding]:

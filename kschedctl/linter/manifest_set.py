@@ -87,10 +87,24 @@ class LintObject:
     deleted: bool = False
     #: The files of the kustomizations that change the object.
     changed_by: Sequence[str] = ()
+    #: The object from which Kustomize built this one; ``None`` if this one was not rendered, or that is not known.
+    origin: "LintObject | None" = None
 
     def __post_init__(self) -> None:
         #: The object as its file has it.
         self.written = self.raw
+        if self.file.origins:
+            namespace = text(at(self.raw, "metadata", "namespace"))
+            keys = ((self.kind, namespace, self.name), (self.kind, self.name))
+            self.origin = next((self.file.origins[key] for key in keys if key in self.file.origins), None)
+        if self.origin is not None:
+            self.written = self.origin.written
+            self.changed_by = self.origin.changed_by or (self.file.name,)
+
+    @property
+    def source(self) -> "LintObject":
+        """The object in the files of the user."""
+        return self if self.origin is None else self.origin
 
     @cached_property
     def group(self) -> str:
@@ -121,12 +135,12 @@ class LintObject:
     @property
     def ref(self) -> ObjectRef:
         """A reference to the object, for findings."""
-        return ObjectRef(self.kind, self.name, self.written_namespace, self.api_version)
+        return ObjectRef(self.kind, self.source.name, self.written_namespace, self.api_version)
 
     @property
     def shown(self) -> str:
         """The object as ``Kind/[NAMESPACE/]NAME``."""
-        return "/".join(part for part in (self.kind, self.written_namespace, self.name) if part)
+        return "/".join(part for part in (self.kind, self.written_namespace, self.source.name) if part)
 
     @cached_property
     def file(self) -> LintFile:
@@ -136,8 +150,9 @@ class LintObject:
     @property
     def location(self) -> Location:
         """The location of the object in the input."""
-        item = self.inside[-1] if self.inside else None
-        return Location(self.file.name, self.document.number, item + 1 if isinstance(item, int) else None)
+        source = self.source
+        item = source.inside[-1] if source.inside else None
+        return Location(source.file.name, source.document.number, item + 1 if isinstance(item, int) else None)
 
     @cached_property
     def partial(self) -> str:
@@ -229,7 +244,7 @@ class LintObject:
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the file lacks the field, that of its nearest parent."""
-        return self.document.region((*self.inside, *self.written_steps(steps)), key=key)
+        return self.source.document.region((*self.source.inside, *self.written_steps(steps)), key=key)
 
     @property
     def annotations(self) -> dict[str, Any]:
@@ -260,9 +275,11 @@ class LintManifests:
                 self.objects += objects_of(document, self.namespace, value, patched=patched)
             if built and not patched:
                 resources[normal_path(file.name)] = [(i, self.objects[i].raw) for i in range(first, len(self.objects))]
+        self.builds: Builds | None = None
         if resources:
             files = {normal_path(file.name): file for file in self.files}
-            for i, result in Builds(self.kustomizations.by_folder, files, resources).objects().items():
+            self.builds = Builds(self.kustomizations.by_folder, files, resources)
+            for i, result in self.builds.objects().items():
                 self.objects[i].change(result)
         self._seen: dict[tuple[str, str], list[LintObject]] = {}
 
@@ -357,6 +374,12 @@ class LintManifests:
             return own[-1]
         near = [other for other in same if other.file.folder == file.folder] or same
         return near[-1] if near and all(other.file is near[-1].file for other in near) else None
+
+    @cached_property
+    def source_files(self) -> Sequence[LintFile]:
+        """The files of the user: those of the set, and those from which Kustomize built some of them."""
+        origins = (obj.source.file for obj in self.objects if obj.origin is not None)
+        return list(dict.fromkeys((*self.files, *origins)))
 
     def unreadable_near(self, obj: LintObject) -> LintDocument | None:
         """Return an unreadable document in the folder of `obj`, if any: objects that are not found may be in it."""

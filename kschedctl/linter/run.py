@@ -15,7 +15,14 @@ from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
 from kschedctl.linter.kustomization import kustomizations
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
-from kschedctl.linter.lint_finding import ORDER, LintFinding, file_finding, object_finding, sorted_findings
+from kschedctl.linter.lint_finding import (
+    ORDER,
+    LintFinding,
+    file_finding,
+    object_finding,
+    once_per_source,
+    sorted_findings,
+)
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
@@ -36,7 +43,7 @@ def check(rules: Iterable[Rule], context: LintContext) -> list[LintFinding]:
     for rule in rules:
         if rule.snapshot and context.overlay is None:
             continue
-        found += _without_repeated(list(_rule_findings(rule, context)))
+        found += once_per_source(_without_repeated(list(_rule_findings(rule, context))))
     return sorted_findings(found)
 
 
@@ -84,7 +91,7 @@ def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context:
             if ignore.object is not None:
                 yield object_finding(rule, problem, ignore.object)
             else:
-                file = next((each for each in context.manifests.files if each.name == ignore.file), None)
+                file = next((each for each in context.manifests.source_files if each.name == ignore.file), None)
                 yield file_finding(rule, problem, file if file is not None else LintFile(ignore.file, b""))
 
 
@@ -200,7 +207,7 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
         max_unpacked=request.max_unpacked,
     )
     InputError.raise_any(finding for error in read.errors for finding in error.findings)
-    rendering = render(read.files, request.namespace) if request.render else Rendering(read.files)
+    rendering = render(read.files, request.namespace, request.release) if request.render else Rendering(read.files)
     linted = lint_files(rendering.files, request)
     linted.undecided += [Undecided(_UNRENDERED, each.folder, each.why) for each in rendering.failures]
     linted.unread = [lack.what for lack in read.summary.unread()]

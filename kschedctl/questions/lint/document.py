@@ -123,7 +123,8 @@ class LintView(View):
         if counts[Severity.INFO]:
             parts.append(f"{counts[Severity.INFO]} info")
         with_findings = len({each.file.name for each in self.told})
-        size = f"{counted(len(linted.files), 'file')} with {counted(linted.n_objects, 'object')}"
+        n_files = len({file.name for file in linted.files} | {each.file.name for each in self.told})
+        size = f"{counted(n_files, 'file')} with {counted(linted.n_objects, 'object')}"
         if not parts:
             return f"No findings in {size}."
         return f"{', '.join(parts)} in {with_findings} of {size}."
