@@ -142,7 +142,8 @@ class Builds:
     def _changed(self, folder: str, build: _Build) -> _Build:
         """Return a build with the objects and the changes of a kustomization or component."""
         file = self.kustomizations[folder]
-        out = _Build(list(build.resources), build.opaque)
+        # A run of a few files, as before a commit, does not see the overlays.
+        out = _Build(list(build.resources), build.opaque or normal_path(file.name) not in self.files)
         for path in listed_paths(file, ("resources", "bases")):
             if path in self.kustomizations:
                 inner = self._build(path)

@@ -274,3 +274,15 @@ def test_a_field_that_a_kustomization_sets_has_no_fix_and_names_it() -> None:
     [set_] = lint(overlays(dev=patch), "KS301").found
     assert set_.fix is None
     assert set_.help.endswith("; the field is set by dev/kustomization.yaml")
+
+
+def test_a_run_without_the_kustomization_does_not_claim_that_nothing_is_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"claim.yaml": CLAIM, "kustomization.yaml": "resources: [claim.yaml]\n"})
+    rules = [rule for rule in RULES if rule.code in ("KS906", "KS908")]
+    for paths, code in ((["claim.yaml"], "KS908"), (["."], "KS906")):
+        assert [each.rule.code for each in lint_files(read_files(paths).files, LintRequest(rules=rules)).found] == [
+            code
+        ]

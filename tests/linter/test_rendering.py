@@ -162,7 +162,7 @@ def test_charts_are_checked_as_they_are_rendered(room: Path) -> None:
         (
             {
                 # The cause is at the end.
-                "helm": "echo 'Error: a is required' >&2; echo 'Use --debug flag to render out invalid YAML' >&2; exit 1",
+                "helm": "printf 'Error: a is required\n\nUse --debug flag to render out invalid YAML\n' >&2; exit 1",
                 "kustomize": f"echo 'Error: {'accumulating resources: ' * 50}no base' >&2; exit 1",
             },
             [
