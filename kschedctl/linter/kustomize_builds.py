@@ -47,6 +47,8 @@ _CLUSTER_SCOPED: Final = frozenset(
     "CustomResourceDefinition MutatingWebhookConfiguration ValidatingWebhookConfiguration VolumeAttachment "
     "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding NodePool DeviceClass ResourceSlice".split()
 )
+#: The most objects of a build: bases that are listed by several ways multiply.
+_MOST: Final = 10_000
 #: The transformers of files that are modelled, with the field that has the labels or annotations.
 _TRANSFORMERS: Final = {"LabelTransformer": "labels", "AnnotationsTransformer": "annotations"}
 _REPLICATED: Final = ("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet")
@@ -59,8 +61,8 @@ class Resource(NamedTuple):
     #: The number of the object of the manifest set.
     source: int
     raw: dict[str, Any]
-    #: The names and kinds by which patches select the object: as written, and as changed since.
-    names: frozenset[str]
+    #: The names and kinds by which patches select the object: as written, and as changed since, the present one last.
+    names: tuple[str, ...]
     kinds: frozenset[str]
     #: True if a patch was applied.
     patched: bool = False
@@ -107,6 +109,8 @@ class Builds:
     kustomizations: Mapping[str, LintFile]
     files: Mapping[str, LintFile]
     sources: Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
+    #: The folders of the kustomizations and components that are being built.
+    _open: list[str] = field(default_factory=list)
     _listed: set[int] = field(default_factory=set)
     _built: dict[str, _Build] = field(default_factory=dict)
     _read: dict[str, Sequence[Any] | None] = field(default_factory=dict)
@@ -142,6 +146,7 @@ class Builds:
     def _changed(self, folder: str, build: _Build) -> _Build:
         """Return a build with the objects and the changes of a kustomization or component."""
         file = self.kustomizations[folder]
+        self._open.append(folder)
         # A run of a few files, as before a commit, does not see the overlays.
         out = _Build(list(build.resources), build.opaque or normal_path(file.name) not in self.files)
         for path in listed_paths(file, ("resources", "bases")):
@@ -154,7 +159,7 @@ class Builds:
                 out.resources += (_resource(number, raw) for number, raw in own)
                 self._listed.update(number for number, _ in own)
         for path in listed_paths(file, ("components",)):
-            if path in self.kustomizations and path != folder:
+            if path in self.kustomizations and path not in self._open:
                 out = self._changed(path, out)
             else:
                 out.opaque = True
@@ -165,6 +170,10 @@ class Builds:
             each if id(each.raw) in before else each._replace(changed_by=(*each.changed_by, file.name))
             for each in out.resources
         ]
+        if len(out.resources) > _MOST:
+            del out.resources[_MOST:]
+            out.opaque = True
+        self._open.pop()
         return out
 
     def _transform(self, out: _Build, fields: Mapping[str, Any], folder: str) -> None:
@@ -228,7 +237,7 @@ def _by_size(build: tuple[_Build, str]) -> tuple[int, str]:
 
 def _resource(number: int, raw: dict[str, Any]) -> Resource:
     name, kind = text(at(raw, "metadata", "name")), text(raw.get("kind"))
-    return Resource(number, raw, frozenset((name,)), frozenset((kind,)))
+    return Resource(number, raw, (name,), frozenset((kind,)))
 
 
 def _texts_as_values(inline: str) -> Sequence[Any] | None:
@@ -244,8 +253,7 @@ def _with_names(resource: Resource, fields: Mapping[str, Any]) -> Resource:
     """Return an object in the namespace of a kustomization; its names with prefix and suffix select it from now on."""
     prefix, suffix, namespace = (text(fields.get(key)) for key in ("namePrefix", "nameSuffix", "namespace"))
     if prefix or suffix:
-        names = resource.names | {f"{prefix}{name}{suffix}" for name in resource.names}
-        resource = resource._replace(names=names)
+        resource = resource._replace(names=(*resource.names, f"{prefix}{resource.names[-1]}{suffix}"))
     kind = text(resource.raw.get("kind"))
     if namespace and kind not in _CLUSTER_SCOPED and not kind.startswith("Cluster"):
         resource = _with_value(resource, ("metadata", "namespace"), namespace)
@@ -282,7 +290,9 @@ def _patched(out: _Build, patch: _Patch) -> Iterator[Resource]:
                 out.opaque = True
                 raw = resource.raw
             yield _after_patch(resource, raw)
-        elif mapping(patch.value).get("$patch") != "delete":
+        elif not isinstance(patch.value, dict):
+            yield resource
+        elif patch.value.get("$patch") != "delete":
             kept = () if patch.renames else ("apiVersion", "kind")
             change = {key: value for key, value in patch.value.items() if key not in kept}
             if not patch.renames:
@@ -293,7 +303,8 @@ def _patched(out: _Build, patch: _Patch) -> Iterator[Resource]:
 
 
 def _after_patch(resource: Resource, raw: dict[str, Any]) -> Resource:
-    names = resource.names | {text(at(raw, "metadata", "name"))}
+    name = text(at(raw, "metadata", "name"))
+    names = resource.names if name in resource.names else (*resource.names, name)
     kinds = resource.kinds | {text(raw.get("kind"))}
     return resource._replace(raw=raw, names=names, kinds=kinds, patched=True)
 
@@ -354,8 +365,9 @@ def _replace(out: _Build, replacement: Mapping[str, Any]) -> None:
         for i, resource in enumerate(out.resources):
             if not _is_chosen(resource, select) or any(_is_chosen(resource, each) for each in rejected):
                 continue
-            for path in items(at(target, "fieldPaths")) or ("metadata.name",):
-                raw = _with_path(resource.raw, _parts(text(path)), new, create=options.get("create") is True)
+            paths = (_parts(text(path)) for path in items(at(target, "fieldPaths")) or ("metadata.name",))
+            for parts in filter(None, paths):
+                raw = _with_path(resource.raw, parts, new, create=options.get("create") is True)
                 out.resources[i] = resource = resource._replace(raw=raw, patched=True)
 
 

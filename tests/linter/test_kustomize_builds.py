@@ -286,3 +286,44 @@ def test_a_run_without_the_kustomization_does_not_claim_that_nothing_is_added(
         assert [each.rule.code for each in lint_files(read_files(paths).files, LintRequest(rules=rules)).found] == [
             code
         ]
+
+
+ODD = {
+    "nothing": "resources:\nlabels:\npatches:\n",
+    "no lists": "resources: {a: web.yaml}\nlabels: {a: b}\nreplicas: 3\ncommonLabels: [a]\npatches: web.yaml\n",
+    "empty entries": "patches: [null, {}, {patch: ''}, {target: {kind: D.*}, patch: '1'}]\nlabels: [null, {pairs: 1}]",
+    "no pointers": "patches: [{target: {kind: D.*}, patch: '[{op: add, path: a}]'}, {target: {kind: D.*}, patch: [1]}]",
+    "no items": f"patches: [{{target: {{kind: D.*}}, patch: '[{{op: remove, path: {SPEC}/containers/7/a}}]'}}]\n",
+    "no pattern": "patches: [{target: {kind: '('}, patch: '[]'}, {target: {labelSelector: '=,'}, patch: '[]'}]\n",
+    "broken patches": "patches: [{target: {kind: D.*}, patch: 'a: [' }, {path: none.yaml}]\n",
+    "no replacements": "replacements: [null, {path: p.yaml}, {targets: [{select: {kind: D.*}, fieldPaths: ['[']}]}]",
+    "no mapping": "patches: [{target: {kind: D.*}, patch: '[{op: add, path: /metadata, value: 1}]'}]\n"
+    "namespace: a\ncommonLabels: {a: b}\n",
+    "itself": "resources: [., ../a]\ncomponents: [., ../a]\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_kustomizations_are_read(name: str) -> None:
+    for folder in ("a", "."):
+        text = ODD[name] if name in ("itself", "no lists", "nothing") else f"resources: [web.yaml]\n{ODD[name]}"
+        files = {f"{folder}/kustomization.yaml": text, f"{folder}/web.yaml": f"{WEB}---\n{BUDGET}"}
+        assert lint(files, "KS301", "KS906").objects
+
+
+def test_bases_that_multiply_end() -> None:
+    """Each of 15 levels lists the next one in two ways."""
+    listed = {
+        f"{n}/{side}": f"resources: [../../{n + 1}/a, ../../{n + 1}/b]\nnamePrefix: {side}\n"
+        for n in range(15)
+        for side in "ab"
+    }
+    listed |= {"15/a": "resources: [web.yaml]\n", "15/b": "resources: []\n"}
+    files = {f"{folder}/kustomization.yaml": text for folder, text in listed.items()}
+    assert len(lint({**files, "15/a/web.yaml": WEB}, "KS301").objects) == 1
+
+
+def test_components_that_list_one_another_end() -> None:
+    files = {f"{name}/kustomization.yaml": f"{COMPONENT}components: [../{other}]\n" for name, other in ("ab", "ba")}
+    files |= of("components: [a]\nnamespace: shop\n")
+    assert [obj.namespace for obj in lint(files).objects if obj.kind == "Deployment"] == ["shop"]
