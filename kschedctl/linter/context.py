@@ -7,9 +7,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kschedctl.common.findings import Finding
+from kschedctl.linter.kustomize_builds import UNKNOWN
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import Replicas, TemplatePart, WorkloadPods, holds_for, new_pods_first, replicas
-from kschedctl.linter.values import TEMPLATES, Steps, mapping
+from kschedctl.linter.values import TEMPLATES, Steps, at, mapping
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import PodAffinityTerm
 from kschedctl.objects.releases.release import LATEST, Release
@@ -177,6 +178,18 @@ class LintContext:
     def new_pods_first(self, pods: WorkloadPods) -> Replicas | None:
         """Return the replicas of a workload whose rollouts start a new pod before an old one ends, else ``None``."""
         return new_pods_first(pods, self.manifests)
+
+    def cannot_count(self, rule: str, pods: WorkloadPods) -> None:
+        """Note that a rule is not decided, if that is because kustomizations set different replicas."""
+        if at(pods.obj.raw, "spec", "replicas") == UNKNOWN:
+            self.cannot_decide(rule, pods.obj, "spec.replicas is not the same in all kustomizations")
+
+    @cached_property
+    def fragments(self) -> list[WorkloadPods]:
+        """The pod templates of partial objects that no kustomization deletes, for rules about single fields."""
+        partial = (obj for obj in self.manifests.objects if obj.partial and not obj.deleted)
+        found = (obj for obj in partial if obj.type in self.templates)
+        return [pods for obj in found if (pods := WorkloadPods(obj, *self.templates[obj.type])).metadata or pods.spec]
 
     def cannot_decide(self, rule: str, obj: LintObject, why: str) -> None:
         """Note that a rule reports nothing for an object because something is not known."""

@@ -43,7 +43,7 @@ class Ignores:
             if obj.document in with_ignores and (found := list(_annotations(obj, context))):
                 self._of_objects[obj] = found
         self._of_lines: dict[str, dict[int, list[Ignore]]] = {
-            file.name: _comments(file) for file in context.manifests.files if file.has_any(IGNORE_WORDS[1:])
+            file.name: _comments(file) for file in context.manifests.source_files if file.has_any(IGNORE_WORDS[1:])
         }
         lines = settings.lines or (1,) * len(settings.ignores)
         self._of_settings = [

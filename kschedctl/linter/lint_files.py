@@ -259,6 +259,9 @@ class LintFile:
     rendered: bool = False
     #: True if the name is that of a kustomization, and the text is its output.
     built: bool = False
+    #: The objects from which those of the output of a kustomization are built, by kind, namespace and name, and by
+    #: kind and name (``kschedctl.linter.manifest_set.LintObject``).
+    origins: Mapping[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
     @property
@@ -284,7 +287,8 @@ class LintFile:
     def with_text(self, text: bytes) -> "LintFile":
         """Return the file with another text."""
         changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
-        changed.built, changed.link_target, changed.inside = self.built, self.link_target, self.inside
+        changed.built, changed.link_target = self.built, self.link_target
+        changed.inside, changed.origins = self.inside, self.origins
         return changed
 
     @cached_property

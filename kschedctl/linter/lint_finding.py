@@ -1,11 +1,12 @@
 """Findings of rules with rule, object and place, as all output formats show them."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kschedctl.common.findings import Finding, Position, Severity, field_path
+from kschedctl.common.wording import counted, listed
 from kschedctl.linter.file_text import Region
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import fix_drops_comment
@@ -52,11 +53,18 @@ class LintFinding:
     steps: Steps = ()
     related: tuple[RelatedPlace, ...] = ()
     fix: Fix | None = None
+    #: The kustomizations whose output has the finding, if it was rendered.
+    renderings: tuple[str, ...] = ()
 
     @property
     def in_repository(self) -> Region:
         """The region for tools that show the files of a repository."""
         return self.file.in_repository(self.region)
+
+    @property
+    def is_written(self) -> bool:
+        """True unless kustomizations set the field, which the file has not, or with another value."""
+        return self.object is None or self.object.is_written(self.steps)
 
     @property
     def severity(self) -> Severity:
@@ -135,14 +143,18 @@ def named_path(raw: object, steps: Steps) -> str:
 
 def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding:
     """Return the finding of a problem of an object."""
-    region = obj.region(problem.steps, key=problem.key)
+    region, fix, hint = obj.region(problem.steps, key=problem.key), problem.fix, problem.help
+    if fix is not None and not all(fix.object.is_written(change.touched) for change in fix.changes):
+        fix = None
+    if not obj.is_written(problem.steps):
+        hint = "; ".join(part for part in (hint, f"the field is set by {listed(obj.changed_by, 'or')}") if part)
     if problem.line is not None:
         column = problem.column or 1
         region = Region(problem.line, column, problem.line, column)
     finding = Finding(
         problem.message,
         field_path(problem.steps),
-        problem.help,
+        hint,
         obj.location,
         obj.ref,
         rule.code,
@@ -150,19 +162,19 @@ def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding
         Position(region.line, region.column),
     )
     related = tuple(
-        RelatedPlace(other.object.shown, other.object.file, other.object.region(other.steps), other.message)
+        RelatedPlace(other.object.shown, other.object.source.file, other.object.region(other.steps), other.message)
         for other in problem.related
     )
     return LintFinding(
         rule=rule,
         finding=finding,
         stop=problem.stop or rule.stop,
-        file=obj.file,
+        file=obj.source.file,
         region=region,
         object=obj,
         steps=problem.steps,
         related=related,
-        fix=problem.fix,
+        fix=fix,
     )
 
 
@@ -181,6 +193,24 @@ def file_finding(rule: Rule, problem: Problem, file: LintFile) -> LintFinding:
     )
     region = Region(line, column, line, column)
     return LintFinding(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
+
+
+def once_per_source(found: Iterable[LintFinding]) -> Iterator[LintFinding]:
+    """Yield findings, those of one object in several outputs of Kustomize once, with the outputs."""
+    every: dict[tuple[object, ...], list[LintFinding]] = {}
+    for each in found:
+        built = each.object is not None and each.object.origin is not None
+        key = (each.rule.code, each.file.name, each.region, each.message) if built else (id(each),)
+        every.setdefault(key, []).append(each)
+    for same in every.values():
+        first = same[0]
+        if first.object is None or first.object.origin is None:
+            yield first
+            continue
+        names = tuple(dict.fromkeys(each.object.file.name for each in same if each.object is not None))
+        where = f"in {counted(len(names), 'rendering')}: {listed(names)}"
+        hint = f"{first.help}; {where}" if first.help else where
+        yield replace(first, finding=replace(first.finding, hint=hint), renderings=names)
 
 
 def sorted_findings(found: Iterable[LintFinding]) -> list[LintFinding]:

@@ -6,8 +6,6 @@ object; the lookup then finds none, because the variant that will be applied is 
 are related only to objects without a namespace.
 """
 
-import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +17,10 @@ import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, ObjectRef, field_path
-from kschedctl.common.text.tree import YamlNode
 from kschedctl.linter.file_text import Region
-from kschedctl.linter.lint_files import FoundObject, LintDocument, LintFile, found_in, read_text
+from kschedctl.linter.kustomization import Kustomizations, normal_path, value_in_build
+from kschedctl.linter.kustomize_builds import UNKNOWN, Builds, Built
+from kschedctl.linter.lint_files import FoundObject, LintDocument, LintFile, found_in
 from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
 from kschedctl.linter.values import (
     DIRECTIVE,
@@ -43,123 +42,8 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import cron_job_of, deployment_of
 from kschedctl.sources.snapshot.decoding import decode
-from kschedctl.sources.snapshot.files import file_bytes
 
 K = TypeVar("K", bound=Hashable)
-
-# Kustomizations near manifests: the files that they list as patches, and the files whose objects they may complete.
-
-NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
-_RESOURCES: Final = ("resources", "components", "bases", "crds")
-_BOOLEANS: Final = frozenset(("true", "false"))
-#: A value that is a boolean in YAML 1.1 and text in YAML 1.2.
-_WORD: Final = re.compile(rb"[:,\[{-][ \t]*(?:y|n|yes|no|on|off)[ \t]*(?:[,\]}#\r\n]|\Z)", re.IGNORECASE)
-#: The types of values that the build quotes in annotations.
-_QUOTED: Final = (bool, int, float)
-
-
-class Kustomizations(NamedTuple):
-    """The relation of files to kustomizations, by the names of files."""
-
-    #: The files that a kustomization lists as patches.
-    patches: frozenset[str] = frozenset()
-    #: The files with a kustomization in their folder or above it.
-    below: frozenset[str] = frozenset()
-    #: The files that a kustomization reads: patches and resources.
-    read: frozenset[str] = frozenset()
-
-
-def kustomizations(files: Sequence[LintFile]) -> Kustomizations:
-    """Return the relation of files to kustomizations: those among `files`, and those in their folders and above."""
-    known = {_normal(file.name): file.name for file in files}
-    found = {
-        path: file for path, file in ((_normal(file.name), file) for file in files) if os.path.basename(path) in NAMES
-    }
-    above = {folder: _up_to_repository(_normal(folder)) for folder in dict.fromkeys(file.folder for file in files)}
-    for folder in dict.fromkeys(folder for folders in above.values() for folder in folders):
-        found |= {path: file for path, file in _on_disk(folder) if path not in found}
-    patches = {path for file in found.values() for path in _listed_files(file, _PATCHES)}
-    resources = {path for file in found.values() for path in _listed_files(file, _RESOURCES)}
-    folders = {os.path.dirname(path) for path in found}
-    return Kustomizations(
-        frozenset(known[path] for path in patches & known.keys()),
-        frozenset(file.name for file in files if not folders.isdisjoint(above[file.folder])),
-        frozenset(known[path] for path in (patches | resources) & known.keys()),
-    )
-
-
-def value_in_build(document: LintDocument) -> Any:
-    """Return a document as Kustomize reads it: ``yes`` and ``on`` are text, and so are all values of annotations.
-
-    Kustomize reads YAML 1.2, and quotes these values where it writes them for the API server, which reads YAML 1.1.
-    """
-    annotations = mapping(at(document.value, "metadata", "annotations"))
-    differs = any(isinstance(each, _QUOTED) for each in annotations.values()) or _WORD.search(document.text)
-    # The tree of a document takes long to make.
-    if document.json or not differs or document.tree is None:
-        return document.value
-    value = _value_as_written(document.value, document.tree, document.characters)
-    metadata = document.tree.children.get("metadata")
-    found = metadata[1].children.get("annotations") if metadata is not None else None
-    annotations = at(value, "metadata", "annotations")
-    if found is not None and isinstance(annotations, dict):
-        nodes = {key: node for key, (_, node) in found[1].children.items() if isinstance(annotations.get(key), _QUOTED)}
-        annotations.update({key: _node_text(node, document.characters) for key, node in nodes.items()})
-    return value
-
-
-def _value_as_written(value: Any, node: YamlNode, characters: str) -> Any:
-    if isinstance(value, dict):
-        children = node.children
-        return {
-            key: _value_as_written(each, children[key][1], characters) if key in children else each
-            for key, each in value.items()
-        }
-    if isinstance(value, list) and len(value) == len(node.elements):
-        return [_value_as_written(each, inner, characters) for each, inner in zip(value, node.elements, strict=True)]
-    if isinstance(value, bool) and (text := _node_text(node, characters)).lower() not in _BOOLEANS:
-        return text
-    return value
-
-
-def _node_text(node: YamlNode, characters: str) -> str:
-    return characters[node.start : node.end] if node.start is not None else ""
-
-
-def _up_to_repository(path: str) -> list[str]:
-    """Return a folder and those above it, up to the root of the repository."""
-    found: list[str] = []
-    for folder in (Path(path), *Path(path).parents):
-        found.append(str(folder))
-        if (folder / ".git").exists():
-            break
-    return found
-
-
-def _on_disk(folder: str) -> Iterator[tuple[str, LintFile]]:
-    for name in NAMES:
-        path = Path(folder, name)
-        try:
-            if path.is_file():
-                yield str(path), read_text(file_bytes(path), str(path))
-        except (OSError, InputError):
-            continue
-
-
-def _listed_files(file: LintFile, fields: Sequence[str]) -> Iterator[str]:
-    folder = os.path.dirname(file.name)
-    for document in file.documents:
-        for key in fields:
-            for entry in items(at(document.value, key)):
-                name = entry if isinstance(entry, str) else text(at(entry, "path"))
-                if name and "\n" not in name:
-                    yield _normal(os.path.join(folder, name))
-
-
-def _normal(name: str) -> str:
-    return os.path.normpath(os.path.abspath(name))
-
 
 #: Former API groups of kinds, with the present group.
 _FORMER_GROUPS: Final = {"extensions": "apps"}
@@ -193,7 +77,7 @@ class LintObject:
     document: LintDocument
     #: The path of the object in its document; empty if it is the document.
     inside: Steps
-    #: The object as plain data.
+    #: The object as plain data, with what kustomizations change.
     raw: dict[str, Any] = field(repr=False)
     #: API version and kind, as written.
     api_version: str
@@ -202,6 +86,30 @@ class LintObject:
     namespace: str = ""
     #: True if a kustomization lists the object's file as a patch.
     patched: bool = False
+    #: True if the kustomizations that list the object as a resource are known to add nothing that it lacks.
+    final: bool = False
+    #: True if all kustomizations that list the object delete it.
+    deleted: bool = False
+    #: The files of the kustomizations that change the object.
+    changed_by: Sequence[str] = ()
+    #: The object from which Kustomize built this one; ``None`` if this one was not rendered, or that is not known.
+    origin: "LintObject | None" = None
+
+    def __post_init__(self) -> None:
+        #: The object as its file has it.
+        self.written = self.raw
+        if self.file.origins:
+            namespace = text(at(self.raw, "metadata", "namespace"))
+            keys = ((self.kind, namespace, self.name), (self.kind, self.name))
+            self.origin = next((self.file.origins[key] for key in keys if key in self.file.origins), None)
+        if self.origin is not None:
+            self.written = self.origin.written
+            self.changed_by = self.origin.changed_by or (self.file.name,)
+
+    @property
+    def source(self) -> "LintObject":
+        """The object in the files of the user."""
+        return self if self.origin is None else self.origin
 
     @cached_property
     def group(self) -> str:
@@ -223,7 +131,7 @@ class LintObject:
     @property
     def written_namespace(self) -> str:
         """The namespace written in the object; empty if there is none."""
-        return text(at(self.raw, "metadata", "namespace"))
+        return text(at(self.written, "metadata", "namespace"))
 
     @cached_property
     def key(self) -> Key:
@@ -232,12 +140,12 @@ class LintObject:
     @property
     def ref(self) -> ObjectRef:
         """A reference to the object, for findings."""
-        return ObjectRef(self.kind, self.name, self.written_namespace, self.api_version)
+        return ObjectRef(self.kind, self.source.name, self.written_namespace, self.api_version)
 
     @property
     def shown(self) -> str:
         """The object as ``Kind/[NAMESPACE/]NAME``."""
-        return "/".join(part for part in (self.kind, self.written_namespace, self.name) if part)
+        return "/".join(part for part in (self.kind, self.written_namespace, self.source.name) if part)
 
     @cached_property
     def file(self) -> LintFile:
@@ -247,17 +155,21 @@ class LintObject:
     @property
     def location(self) -> Location:
         """The location of the object in the input."""
-        item = self.inside[-1] if self.inside else None
-        return Location(self.file.name, self.document.number, item + 1 if isinstance(item, int) else None)
+        source = self.source
+        item = source.inside[-1] if source.inside else None
+        return Location(source.file.name, source.document.number, item + 1 if isinstance(item, int) else None)
 
     @cached_property
     def partial(self) -> str:
         """The reason why the object is partial; empty if it is complete."""
         if self.patched:
             return "a kustomization lists the file as a patch"
+        if self.deleted:
+            return "every kustomization that lists it deletes it"
         if self.file.rendered:
             return ""
-        return why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=self.document.may_patch)
+        why = why_partial(self.raw, self.group, self.api_version, self.kind, may_patch=self.document.may_patch)
+        return why if not self.final or why == DIRECTIVE else ""
 
     @cached_property
     def live(self) -> bool:
@@ -288,15 +200,56 @@ class LintObject:
             typed = decode(self.raw, kind)
         except InputError as error:
             field = error.findings[0].field
-            why = "cannot be read" if is_rendered(at(self.raw, *steps_of(self.raw, field))) else NOT_FILLED_IN
-            return None, f"{field} {why}"
+            return None, f"{field} {self._why_unknown(steps_of(self.raw, field))}"
         # Fields that scheduling does not depend on, such as a command, are not decoded.
         found = None if is_rendered(self.raw) else unfilled(msgspec.to_builtins(typed))
-        return (typed, "") if found is None else (None, f"{field_path(found)} {NOT_FILLED_IN}")
+        return (typed, "") if found is None else (None, f"{field_path(found)} {self._why_unknown(found)}")
+
+    def _why_unknown(self, steps: Steps) -> str:
+        value = at(self.raw, *steps)
+        if value == UNKNOWN:
+            return "is not the same in all kustomizations"
+        return "cannot be read" if is_rendered(value) else NOT_FILLED_IN
+
+    def change(self, built: Built | None) -> None:
+        """Replace the object by what kustomizations build, if anything.
+
+        Its name stays, as they change all references alike.
+        """
+        if built is None:
+            self.deleted = True
+            return
+        self.final, self.changed_by = built.final, built.changed_by
+        if built.raw is self.written:
+            return
+        name = at(self.written, "metadata", "name")
+        metadata = {**mapping(built.raw.get("metadata")), **({} if name is None else {"name": name})}
+        self.raw = {**built.raw, "metadata": metadata}
+        self.api_version, self.kind = text(self.raw.get("apiVersion")), text(self.raw.get("kind"))
+        self.namespace = text(metadata.get("namespace")) or self.namespace
+
+    def written_steps(self, steps: Steps) -> Steps:
+        """Return the path of a field in the file, up to the list item that the file lacks, if it lacks one."""
+        if self.raw is self.written:
+            return steps
+        found: Steps = ()
+        for index, step in enumerate(steps):
+            if isinstance(step, int):
+                item, others = at(self.raw, *steps[: index + 1]), items(at(self.written, *found))
+                near = (step, *range(len(others)))
+                step = next((i for i in near if i < len(others) and _is_same_item(item, others[i])), -1)
+                if step < 0:
+                    break
+            found = (*found, step)
+        return found
+
+    def is_written(self, steps: Steps) -> bool:
+        """Report whether a field has the value that the file has, or is absent in both, at the same place."""
+        return self.written_steps(steps) == steps and at(self.raw, *steps) == at(self.written, *steps)
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
-        """Return the region of a field in the file."""
-        return self.document.region((*self.inside, *steps), key=key)
+        """Return the region of a field in the file; if the file lacks the field, that of its nearest parent."""
+        return self.source.document.region((*self.source.inside, *self.written_steps(steps)), key=key)
 
     @property
     def annotations(self) -> dict[str, Any]:
@@ -317,12 +270,22 @@ class LintManifests:
 
     def __post_init__(self) -> None:
         self.objects: list[LintObject] = []
+        resources: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         for file in self.files:
             patched = file.name in self.kustomizations.patches
             built = file.name in self.kustomizations.read
+            first = len(self.objects)
             for document in file.documents:
                 value = value_in_build(document) if built else document.value
                 self.objects += objects_of(document, self.namespace, value, patched=patched)
+            if built and not patched:
+                resources[normal_path(file.name)] = [(i, self.objects[i].raw) for i in range(first, len(self.objects))]
+        self.builds: Builds | None = None
+        if resources:
+            files = {normal_path(file.name): file for file in self.files}
+            self.builds = Builds(self.kustomizations.by_folder, files, resources)
+            for i, result in self.builds.objects().items():
+                self.objects[i].change(result)
         self._seen: dict[tuple[str, str], list[LintObject]] = {}
 
     @cached_property
@@ -339,6 +302,19 @@ class LintManifests:
     def by_version(self) -> dict[tuple[str, str], list[LintObject]]:
         """The objects by API version and kind as written, including partial objects."""
         return _grouped(self.objects, lambda obj: (obj.api_version, obj.kind))
+
+    def built_kinds(self, obj: LintObject) -> Sequence[tuple[str, str]]:
+        """Return API version and kind of an object; of a patch, also those that kustomizations change its target to."""
+        changed = self._changed_kinds.get((obj.kind, obj.name), ()) if obj.partial else ()
+        return ((obj.api_version, obj.kind), *changed)
+
+    @cached_property
+    def _changed_kinds(self) -> dict[tuple[str, str], list[tuple[str, str]]]:
+        found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        for obj in self.objects:
+            if obj.raw is not obj.written and obj.kind != obj.written.get("kind"):
+                found[text(obj.written.get("kind")), obj.name].append((obj.api_version, obj.kind))
+        return found
 
     @cached_property
     def _by_key(self) -> dict[Key, list[LintObject]]:
@@ -411,6 +387,12 @@ class LintManifests:
         near = [other for other in same if other.file.folder == file.folder] or same
         return near[-1] if near and all(other.file is near[-1].file for other in near) else None
 
+    @cached_property
+    def source_files(self) -> Sequence[LintFile]:
+        """The files of the user: those of the set, and those from which Kustomize built some of them."""
+        origins = (obj.source.file for obj in self.objects if obj.origin is not None)
+        return list(dict.fromkeys((*self.files, *origins)))
+
     def unreadable_near(self, obj: LintObject) -> LintDocument | None:
         """Return an unreadable document in the folder of `obj`, if any: objects that are not found may be in it."""
         return next(iter(self._broken_in.get(obj.file.folder, ())), None)
@@ -436,6 +418,15 @@ def _grouped(objects: Iterable[LintObject], key: Callable[[LintObject], K]) -> d
     for obj in objects:
         found[key(obj)].append(obj)
     return found
+
+
+#: The fields that identify the items of a list.
+_ITEM_KEYS: Final = ("name", "key", "topologyKey", "mountPath", "containerPort")
+
+
+def _is_same_item(item: Any, other: Any) -> bool:
+    key = next((key for key in _ITEM_KEYS if at(item, key) is not None), "")
+    return item == other or (bool(key) and at(item, key) == at(other, key))
 
 
 def _controller(obj: LintObject) -> Key | None:

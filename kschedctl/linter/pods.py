@@ -182,11 +182,11 @@ class WorkloadPods:
 
     @cached_property
     def containers(self) -> list[TemplateContainer]:
-        """All containers, init containers first."""
+        """All containers that have any field, init containers first."""
         found = []
         for field in ("initContainers", "containers"):
             for steps, raw in numbered(self.spec.get(field), self.of_spec(field)):
-                if isinstance(raw, dict):
+                if raw and isinstance(raw, dict):
                     ends = field == "initContainers" and raw.get("restartPolicy") != "Always"
                     found.append(TemplateContainer(steps, raw, ends))
         return found

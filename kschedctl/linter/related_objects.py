@@ -39,7 +39,7 @@ def selected(budget: LintObject, context: LintContext) -> list[WorkloadPods]:
 JOBS: Final = frozenset(("batch/Job", "batch/CronJob"))
 
 
-def counts(budget: LintObject, context: LintContext) -> tuple[list[tuple[WorkloadPods, Replicas]], bool]:
+def counts(budget: LintObject, context: LintContext, rule: str) -> tuple[list[tuple[WorkloadPods, Replicas]], bool]:
     """Return the workloads whose pods a budget selects, with their replicas, and True if all could be counted.
 
     The pods of a Job or CronJob count as one run of it.
@@ -51,6 +51,7 @@ def counts(budget: LintObject, context: LintContext) -> tuple[list[tuple[Workloa
         is_counted = pods.type in SCALED or pods.type == "Pod" or pods.custom
         count = context.replicas(pods) if is_counted or (counts_pods and pods.type in JOBS) else None
         if count is None:
+            context.cannot_count(rule, pods)
             return found, False
         found.append((pods, count))
     return found, True

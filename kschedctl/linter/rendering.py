@@ -7,16 +7,19 @@ import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from kschedctl.common.errors import InputError
-from kschedctl.common.findings import shortened
 from kschedctl.common.text.characters import utf8_text
+from kschedctl.linter.kustomization import NAMES, kustomizations, normal_path
 from kschedctl.linter.lint_files import LintFile, read_text, rendered_files
-from kschedctl.linter.manifest_set import NAMES
+from kschedctl.linter.manifest_set import LintManifests, LintObject
+from kschedctl.linter.rules.api_versions import stable_versions
 from kschedctl.linter.unreadable_files import CHART, TEST_DATA
-from kschedctl.linter.values import at
+from kschedctl.linter.values import at, text
+from kschedctl.objects.releases.release import LATEST, Release
 
 #: The seconds after which a tool is ended.
 _SECONDS: Final = 120
@@ -26,6 +29,9 @@ _LOGGED: Final = re.compile(r'\berr=(?:"(.*)"|<\n(.*?)\n\s*>)', re.DOTALL)
 #: The parts of a folder's name that the name of a release cannot have, and the length of the longest release name.
 _NO_NAME: Final = re.compile(r"^[^a-z0-9]+|[^a-z0-9-]+|-+$")
 _LONGEST: Final = 40
+#: The length of the longest error that is shown whole, and lines of tools that name no cause.
+_LONGEST_ERROR: Final = 300
+_NO_CAUSE: Final = ("#", "Use --debug flag")
 _COMPONENT: Final = "Component"
 _LIBRARY: Final = "library"
 
@@ -56,16 +62,18 @@ class Rendering:
     n_rendered: int = 0
 
 
-def render(files: Sequence[LintFile], namespace: str = "") -> Rendering:
+def render(files: Sequence[LintFile], namespace: str = "", release: Release = LATEST) -> Rendering:
     """Render the kustomizations and charts among files, except bases, components, subcharts and library charts.
 
     Those in folders named testdata are left as they are, too.
 
     Args:
         namespace: The namespace of the release of charts; empty for Helm's default.
+        release: The release of Kubernetes; charts see its version and its API versions.
     """
     out = Rendering([])
     replaced: set[str] = set()
+    manifests = LintManifests(files, namespace, kustomizations(files))
     for source in _kustomizations(files):
         output = _command_output(
             ["kustomize", "build", _path(source.file.folder)]
@@ -75,14 +83,14 @@ def render(files: Sequence[LintFile], namespace: str = "") -> Rendering:
         if isinstance(output, bytes):
             built = read_text(output, source.file.name, rendered=True)
             built.built = True
+            built.origins = _origins(manifests, source.file)
             _take(out, [built], source, replaced)
         else:
             out.failures.append(Failure(source.file.folder, output))
     for source in _chart_sources(files):
-        release = (
-            _NO_NAME.sub("", os.path.basename(os.path.abspath(source.file.folder)).lower())[:_LONGEST] or "release"
-        )
-        words = ["helm", "template", release, _path(source.file.folder), "--include-crds"]
+        name = _NO_NAME.sub("", os.path.basename(os.path.abspath(source.file.folder)).lower())[:_LONGEST] or "release"
+        words = ["helm", "template", name, _path(source.file.folder), "--include-crds"]
+        words += ["--kube-version", f"{release.version}.0", "--api-versions", ",".join(stable_versions(release))]
         output = _command_output([*words, "--namespace", namespace] if namespace else words)
         if isinstance(output, bytes):
             _take(out, rendered_files(output, source.file.folder), source, replaced)
@@ -96,6 +104,18 @@ def _take(out: Rendering, files: Sequence[LintFile] | Iterator[LintFile], source
     out.files += files
     out.n_rendered += 1
     replaced |= source.replaced
+
+
+def _origins(manifests: LintManifests, kustomization: LintFile) -> dict[tuple[str, ...], LintObject]:
+    """Return the objects from which a kustomization builds others, by the kind, namespace and name of these."""
+    found: dict[tuple[str, ...], LintObject] = {}
+    builds = manifests.builds
+    for resource in builds.resources(normal_path(kustomization.folder)) if builds is not None else ():
+        namespace = text(at(resource.raw, "metadata", "namespace"))
+        for kind, name in product(resource.kinds, resource.names):
+            found.setdefault((kind, namespace, name), manifests.objects[resource.source])
+            found.setdefault((kind, name), manifests.objects[resource.source])
+    return found
 
 
 def _path(folder: str) -> str:
@@ -125,28 +145,35 @@ def _command_output(words: Sequence[str]) -> bytes | str:
         return f"{command} took more than {_SECONDS} s"
     except (OSError, InputError) as error:
         return f"{command}: {error}"
-    return f"{command}: {shortened(_error(errors.decode(errors='replace')))}"
+    return f"{command}: {_error(errors.decode(errors='replace'))}"
 
 
 def _error(printed: str) -> str:
-    """Return the error in what a tool printed; kubectl writes it as a log line.
+    """Return the error in what a tool printed, from its end: tools write the cause last, after the steps to it.
+
+    kubectl writes the error as a log line.
 
     >>> _error("# Warning: 'vars' is deprecated." + chr(10) + "Error: no such file" + chr(10))
     'no such file'
     >>> _error('E1123 04:43 20511 run.go:72] "command failed" err=<' + chr(10) + ' no such file' + chr(10) + ' >')
     'no such file'
+    >>> long = _error("Error: " + "accumulating resources: " * 20 + "no such file")
+    >>> long[:20], long[-24:]
+    ('... resources: accum', ' resources: no such file')
     """
     logged = _LOGGED.search(printed)
     said = logged[1] or logged[2] if logged is not None else printed
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("#")]
-    error = next((line for line in lines if line.lower().startswith("error")), lines[0] if lines else "no message")
-    return error.removeprefix("error:").removeprefix("Error:").strip()
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith(_NO_CAUSE)]
+    first = next((i for i, line in enumerate(lines) if line.lower().startswith("error")), 0)
+    error = " ".join(lines[first:]).removeprefix("error:").removeprefix("Error:").strip() or "no message"
+    end = error[-_LONGEST_ERROR:]
+    return error if end == error else f"... {end.partition(' ')[2] or end}"
 
 
 def _kustomizations(files: Sequence[LintFile]) -> Iterator[_Source]:
-    known = {_normal(file.name): file.name for file in files}
-    own = {_normal(file.folder): file for file in files if PurePath(file.name).name in NAMES and file.on_disk}
-    named = {folder: {_normal(os.path.join(folder, text)) for text in _texts(file)} for folder, file in own.items()}
+    known = {normal_path(file.name): file.name for file in files}
+    own = {normal_path(file.folder): file for file in files if PurePath(file.name).name in NAMES and file.on_disk}
+    named = {folder: {normal_path(os.path.join(folder, name)) for name in _texts(file)} for folder, file in own.items()}
     bases = {path for folder, paths in named.items() for path in paths if path != folder}
     for folder, file in own.items():
         is_component = any(at(document.value, "kind") == _COMPONENT for document in file.documents)
@@ -186,7 +213,3 @@ def _chart_sources(files: Sequence[LintFile]) -> Iterator[_Source]:
         inside = (each.name for each in files if PurePath(each.name).is_relative_to(folder))
         replaced = (name for name in inside if PurePath(name).relative_to(folder).parts[0] in _OF_CHART)
         yield _Source(file, frozenset(replaced))
-
-
-def _normal(name: str) -> str:
-    return os.path.normpath(os.path.abspath(name))

@@ -112,6 +112,8 @@ class Rule:
     if_complete: bool = False
     #: True if output for people shows only the number of findings that are info.
     counted: bool = False
+    #: True if the rule is about single fields of pod templates, so that it checks partial objects, too.
+    of_fields: bool = False
     #: True if the rule needs a snapshot.
     snapshot: bool = False
     check: RuleCheck = field(init=False)

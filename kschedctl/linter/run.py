@@ -14,9 +14,17 @@ from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
 from kschedctl.linter.folder_purposes import Purpose
 from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
+from kschedctl.linter.kustomization import kustomizations
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
-from kschedctl.linter.lint_finding import ORDER, LintFinding, file_finding, object_finding, sorted_findings
-from kschedctl.linter.manifest_set import LintManifests, LintObject, kustomizations
+from kschedctl.linter.lint_finding import (
+    ORDER,
+    LintFinding,
+    file_finding,
+    object_finding,
+    once_per_source,
+    sorted_findings,
+)
+from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rendering import Rendering, render
 from kschedctl.linter.rule import Rule, RuleSubject
 from kschedctl.linter.settings import Settings
@@ -37,14 +45,22 @@ def check(rules: Iterable[Rule], context: LintContext) -> list[LintFinding]:
     for rule in rules:
         if rule.snapshot and context.overlay is None:
             continue
-        found += _rule_findings(rule, context)
+        found += once_per_source(_without_repeated(list(_rule_findings(rule, context))))
     return sorted_findings(found)
+
+
+def _without_repeated(found: Sequence[LintFinding]) -> Iterator[LintFinding]:
+    """Yield findings of one rule without those of fields that a patch sets which has the same finding."""
+    of_patches = {each.message for each in found if each.object is not None and each.object.partial}
+    for each in found:
+        if each.object is None or each.object.partial or each.message not in of_patches or each.is_written:
+            yield each
 
 
 def _rule_findings(rule: Rule, context: LintContext) -> Iterator[LintFinding]:
     match rule.about:
         case RuleSubject.PODS:
-            for pods in context.workloads:
+            for pods in (*context.workloads, *(context.fragments if rule.of_fields else ())):
                 yield from (object_finding(rule, problem, pods.obj) for problem in rule.check(pods, context))
         case RuleSubject.OBJECT:
             for obj in context.manifests.objects:
@@ -77,7 +93,7 @@ def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context:
             if ignore.object is not None:
                 yield object_finding(rule, problem, ignore.object)
             else:
-                file = next((each for each in context.manifests.files if each.name == ignore.file), None)
+                file = next((each for each in context.manifests.source_files if each.name == ignore.file), None)
                 yield file_finding(rule, problem, file if file is not None else LintFile(ignore.file, b""))
 
 
@@ -201,7 +217,7 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
         max_unpacked=request.max_unpacked,
     )
     InputError.raise_any(finding for error in read.errors for finding in error.findings)
-    rendering = render(read.files, request.namespace) if request.render else Rendering(read.files)
+    rendering = render(read.files, request.namespace, request.release) if request.render else Rendering(read.files)
     inside = {file.name: file.inside for file in read.files}
     for file in rendering.files:
         file.inside = inside.get(file.name, "")

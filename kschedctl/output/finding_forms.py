@@ -49,8 +49,9 @@ class Concise(FindingsForm):
         for each in run.told:
             where = f"{each.file.name}:{each.region.line}:{each.region.column}"
             about = f" [{each.shown_object}]" if each.shown_object else ""
-            yield f"{printable(f'{where}: {each.severity} {each.rule.code} {each.message}{about}')}\n"
-        yield f"{run.headline}\n"
+            times = f" ({len(each.renderings)} renderings)" if len(each.renderings) > 1 else ""
+            yield f"{printable(f'{where}: {each.severity} {each.rule.code} {each.message}{about}{times}')}\n"
+        yield "".join(f"{printable(line)}\n" for line in (run.headline, *run.unchecked))
 
 
 # ``-o github``: workflow commands, which GitHub Actions shows as annotations of a pull request.

@@ -404,7 +404,7 @@ def test_single_files_do_not_see_one_another(room: Path) -> None:
 def test_kustomizations_list_patches(room: Path) -> None:
     (room / "web.yaml").write_text(POD)
     (room / "kustomization.yaml").write_text("patches:\n- path: ./web.yaml\n")
-    assert rules(lint("web.yaml", "-o", "json")) == ["KS908"]
+    assert rules(lint("web.yaml", "-o", "json")) == ["KS908", "KS119"]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ import yaml
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.examples import node
+from kschedctl.linter.kustomization import kustomizations, value_in_build
 from kschedctl.linter.lint_files import read_files, read_text
 from kschedctl.linter.lint_finding import LintFinding
-from kschedctl.linter.manifest_set import LintManifests, LintObject, kustomizations, value_in_build
+from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import LintRequest, lint_files

@@ -83,15 +83,30 @@ def findings(*words: str) -> list[tuple[str, str, str]]:
 @KUSTOMIZE
 def test_overlays_are_checked_as_they_are_built(room: Path) -> None:
     tree(room, OVERLAYS)
-    # The sources show no problem: the patch alone says nothing about a pod.
-    assert findings(".") == [("KS908", "parts/node.yaml", "Deployment/web")]
-    assert findings(".", "--render") == [("KS119", "prod/kustomization.yaml", "Deployment/prod-web")]
+    # The patch alone says nothing about the rest of the pod.
+    patch = ("parts/node.yaml", "Deployment/web")
+    assert findings(".") == [("KS908", *patch), ("KS119", *patch)]
+    # The finding is at the object in its file, which has another name there, and no such field.
+    assert findings(".", "--render") == [("KS119", "base/web.yaml", "Deployment/web")]
     shown = lint(".", "--render").stdout
-    assert "1 warning in 1 of 2 files with 2 objects." in shown
-    assert "nodeName: node-1" in shown
-    assert "line of the rendered output" in shown
+    assert "1 warning in 1 of 3 files with 2 objects." in shown
+    assert "the field is set by parts/kustomization.yaml" in " ".join(shown.split())
+    assert "in 1 rendering: prod/kustomization.yaml" in " ".join(shown.split())
     (entry,) = json.loads(lint(".", "--render", "-o", "gitlab").stdout)
-    assert entry["location"] == {"path": "prod/kustomization.yaml", "lines": {"begin": 1, "end": 1}}
+    assert entry["location"] == {"path": "base/web.yaml", "lines": {"begin": 8, "end": 8}}
+
+
+@KUSTOMIZE
+def test_a_finding_of_a_base_is_reported_once(room: Path) -> None:
+    web = DEPLOYMENT.replace("image: nginx", "image: nginx, resources: {limits: {memory: 1m}}")
+    tree(room, OVERLAYS | {"base/web.yaml": web})
+    (found,) = json.loads(lint("base", "dev", "prod", "--render", "--select", "KS121", "-o", "json").stdout)["findings"]
+    assert (found["file"], found["line"], found["object"]) == ("base/web.yaml", 8, "Deployment/web")
+    assert found["help"] == "write 1Mi; in 2 renderings: dev/kustomization.yaml and prod/kustomization.yaml"
+    assert "[Deployment/web] (2 renderings)\n" in lint(".", "--render", "--select", "KS121", "-o", "concise").stdout
+    # A comment in the file of the base counts for all of them.
+    (room / "base/web.yaml").write_text(web.replace("1m}}}]}", "1m}}}]}  # kschedctl: ignore KS121: as measured"))
+    assert findings(".", "--render", "--select", "KS121") == []
 
 
 @KUSTOMIZE
@@ -145,6 +160,18 @@ def test_charts_are_checked_as_they_are_rendered(room: Path) -> None:
             ],
         ),
         (
+            {
+                # The cause is at the end.
+                "helm": "printf 'Error: a is required\n\nUse --debug flag to render out invalid YAML\n' >&2; exit 1",
+                "kustomize": f"echo 'Error: {'accumulating resources: ' * 50}no base' >&2; exit 1",
+            },
+            [
+                ("charts/web", "helm template: a is required"),
+                ("dev", f"kustomize build: ... {'accumulating resources: ' * 12}no base"),
+                ("prod", f"kustomize build: ... {'accumulating resources: ' * 12}no base"),
+            ],
+        ),
+        (
             {"helm": "exit 3", "kustomize": "(while :; do :; done) & wait", "kubectl": "exit 1"},
             [
                 ("charts/web", "helm template: no message"),
@@ -193,11 +220,31 @@ def test_rendering_is_recommended_unless_it_was_tried(is_rendered: bool) -> None
 def test_names_of_folders_are_no_options(
     room: Path, monkeypatch: pytest.MonkeyPatch, folder: str, expected: str
 ) -> None:
-    tree(room, {f"{folder}/Chart.yaml": "name: web\n", "bin/helm": '#!/bin/sh\necho "$@" >&2\nexit 1\n'})
+    tree(room, {f"{folder}/Chart.yaml": "name: web\n", "bin/helm": '#!/bin/sh\necho "$1 $2 $3 $4" >&2\nexit 1\n'})
     (room / "bin/helm").chmod(0o755)
     monkeypatch.setenv("PATH", str(room / "bin"))
     [failure] = render(read_files([folder if not folder.startswith("-") else "."]).files).failures
     assert failure.why == f"helm template: {expected}"
+
+
+@pytest.mark.parametrize(
+    ("minor", "shown", "hidden"),
+    [
+        ("1.36", ["--kube-version 1.36.0", "apps/v1", "apiregistration.k8s.io/v1/APIService"], ["lifecycle.k8s.io"]),
+        ("1.38", ["--kube-version 1.38.0", "storagemigration.k8s.io/v1"], ["v1beta1", "v1alpha1"]),
+        ("1.36", ["policy/v1/PodDisruptionBudget"], ["storagemigration.k8s.io/v1/StorageVersionMigration"]),
+    ],
+)
+def test_charts_see_the_release(
+    room: Path, monkeypatch: pytest.MonkeyPatch, minor: str, shown: list[str], hidden: list[str]
+) -> None:
+    tree(room, {"web/Chart.yaml": "name: web\n", "bin/helm": '#!/bin/sh\necho "$@" > called\nexit 1\n'})
+    (room / "bin/helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(room / "bin"))
+    lint("web", "--render", "--kubernetes-version", minor)
+    called = (room / "called").read_text()
+    assert [text for text in shown if text not in called] == []
+    assert [text for text in hidden if text in called] == []
 
 
 def test_nothing_to_render_is_said(room: Path) -> None:

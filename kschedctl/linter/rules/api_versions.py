@@ -12,6 +12,7 @@ from kschedctl.linter.fix import Fix, setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, is_rendered
+from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.schema import kinds_by_version
 
 ALL: Final = ""
@@ -111,6 +112,7 @@ NEW: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "storagemigration.k8s.io/v1": {"StorageVersionMigration": (37, "storagemigration.k8s.io/v1beta1")},
 }
 
+_STABLE: Final = re.compile(r"(?:.*/)?v\d+")
 #: The suffixes of the groups of Kubernetes itself, and of custom resources of its projects.
 _SUFFIX: Final = ".k8s.io"
 _CUSTOM_SUFFIX: Final = ".x-k8s.io"
@@ -173,6 +175,18 @@ def api_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
 
 _VERSION: Final[Steps] = ("apiVersion",)
+
+
+def stable_versions(release: Release) -> list[str]:
+    """Return the stable API versions that a release serves, alone and with each kind, such as ``apps/v1/Deployment``."""
+    minor = int(release.version.partition(".")[2])
+    found: list[str] = []
+    for version, kinds in kinds_by_version().items():
+        new = NEW.get(version, {})
+        served = [kind for kind in kinds if kind not in new or new[kind][0] <= minor]
+        if _STABLE.fullmatch(version) and served:
+            found += (version, *(f"{version}/{kind}" for kind in sorted(served)))
+    return found
 
 
 def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:

@@ -48,7 +48,7 @@ def budget_forbids_eviction(budget: LintObject, context: LintContext) -> Iterato
     if limit is None:
         return
     field, value = limit
-    found, all_counted = counts(budget, context)
+    found, all_counted = counts(budget, context, "KS301")
     n = sum(count.high for _, count in found)
     if always_forbids(field, value):
         message = f"{field} {value} allows no eviction"
@@ -99,7 +99,7 @@ def budget_forbids_at_minimum(budget: LintObject, context: LintContext) -> Itera
     if limit is None or always_forbids(*limit):
         return
     field, value = limit
-    found, all_counted = counts(budget, context)
+    found, all_counted = counts(budget, context, "KS302")
     low, high = sum(count.low for _, count in found), sum(count.high for _, count in found)
     if not all_counted or not low or not forbids(field, value, low) or forbids(field, value, high):
         return

@@ -251,7 +251,10 @@ def misplaced_field(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
     Repair: as the message says.
     """
-    for steps, finding in unknown_with_steps(obj.raw, obj.api_version, obj.kind):
+    found, *others = (dict(unknown_with_steps(obj.raw, *kind)) for kind in context.manifests.built_kinds(obj))
+    for steps, finding in found.items():
+        if any(steps not in other for other in others):
+            continue
         name = steps[-1]
         if isinstance(name, str) and is_rendered(name) and not _OF_TOOLS.fullmatch(name) and steps != _SOPS:
             yield Problem(message=finding.problem, steps=steps, help=finding.hint, key=True)
@@ -392,9 +395,14 @@ def partial(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
     An object is partial if it is a workload of apps/v1 without a selector or labels, a workload without containers or with
     a container without an image, an object without a name, a claim without access modes, a budget with a single field, an
-    object with a patch directive, or in a file that a kustomization lists as a patch. Only KS901 to KS905 check it, as the
-    missing fields are at another place. To check the complete object, lint the output of kustomize: ``kschedctl lint
-    --render DIR`` or ``kustomize build DIR | kschedctl lint -``. Standard input is checked as it is: it is never partial.
+    object with a patch directive, or in a file that a kustomization lists as a patch. Only KS901 to KS905 and rules about
+    single fields of pod templates, such as KS103 and KS121, check it, as the missing fields are at another place.
+
+    An object that a kustomization of the run lists as a resource is checked with what the kustomizations add to it: labels
+    and selectors, patches, namespaces, replicas and replacements. If they set different values, as for two environments,
+    rules that need the value are not decided. If nothing completes the object, it is not partial, and KS906 reports what
+    is missing. ``kschedctl lint --render DIR`` or ``kustomize build DIR | kschedctl lint -`` check each result exactly.
+    Standard input is checked as it is: it is never partial.
 
     If no kustomization is in the folder of the file or above it, and neither the file nor its folder has "patch" in its
     name, the field is probably missing by mistake, and the API server refuses the object: the finding is a warning. In all

@@ -36,6 +36,7 @@ from kschedctl.objects.well_known import ARCHITECTURES, BETA_ZONE, HOSTNAME, PRE
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 nodeSelector:
   disk: ssd
@@ -107,6 +108,7 @@ affinity:
     Severity.WARNING,
     None,
     RuleSubject.PODS,
+    of_fields=True,
     fails=_NODE_AFFINITY_DEAD_TERM,
     passes=_NODE_AFFINITY_DEAD_TERM.partition("        - key: cores  # <-")[0],
 )
@@ -164,6 +166,7 @@ _SHORT: Final = 4
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 nodeSelector:
   kubernetes.io/arch: x86_64  # <-
@@ -252,6 +255,7 @@ def _misspelt(key: str) -> str | None:
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 nodeSelector:
   node-role.kubernetes.io/master: ""  # <-
@@ -297,6 +301,7 @@ def master_label(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]:
     Severity.INFO,
     None,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 nodeSelector:
   beta.kubernetes.io/os: linux  # <-
@@ -345,6 +350,7 @@ tolerations:
     Severity.INFO,
     None,
     RuleSubject.PODS,
+    of_fields=True,
     fails=_MASTER_TAINT_ONLY,
     passes=f"""{_MASTER_TAINT_ONLY}- key: node-role.kubernetes.io/control-plane
   operator: Exists
@@ -443,6 +449,7 @@ _UNSCHEDULABLE: Final = UNSCHEDULABLE_TAINT.key
     Severity.WARNING,
     Stage.HANGS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""apps/v1 Deployment web
 tolerations:
 - operator: Exists  # <-
@@ -485,6 +492,7 @@ def tolerates_cordon(pods: WorkloadPods, context: LintContext) -> Iterator[Probl
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 nodeName: node-1  # <-
 """,
@@ -522,6 +530,7 @@ def node_name_set(pods: WorkloadPods, context: LintContext) -> Iterator[Problem]
     Severity.INFO,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 nodeSelector:
   kubernetes.io/hostname: node-1  # <-
@@ -581,6 +590,7 @@ _CLOUDS: Final = {
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 nodeSelector:
   topology.kubernetes.io/zone: us-east-1  # <-

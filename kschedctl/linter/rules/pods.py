@@ -21,6 +21,7 @@ from kschedctl.objects.resources import format_nanos
     Severity.WARNING,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 schedulingGates:  # <-
 - name: example.com/quota
@@ -60,6 +61,7 @@ _NAMES: Final = ("memory", "ephemeral-storage")
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 resources:
   requests:
@@ -258,6 +260,7 @@ _INSTEAD: Final = {
     Severity.WARNING,
     None,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 annotations:
   scheduler.alpha.kubernetes.io/critical-pod: ""  # <-

@@ -63,11 +63,13 @@ def rollout_needs_spare_domain(pods: WorkloadPods, context: LintContext) -> Iter
     Repair: maxSurge 0 and maxUnavailable 1, or matchLabelKeys: [pod-template-hash] in the term, so that pods of two
     revisions do not repel one another.
     """
-    count = context.new_pods_first(pods)
+    count, terms = context.new_pods_first(pods), list(self_terms(pods))
     if count is None:
+        if terms:
+            context.cannot_count("KS201", pods)
         return
     needed = count.low + 1
-    for steps, key in self_terms(pods):
+    for steps, key in terms:
         left = pinned(pods, key)
         if left is None and context.has_no_domain(key):
             continue

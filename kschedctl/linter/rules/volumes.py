@@ -286,6 +286,7 @@ _GONE: Final = {
     Severity.ERROR,
     Stage.WAITS,
     RuleSubject.PODS,
+    of_fields=True,
     fails="""v1 Pod web
 volumes:
 - name: code

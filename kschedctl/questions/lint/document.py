@@ -108,6 +108,11 @@ class LintView(View):
         return sorted(self.told, key=lambda each: ORDER[each.severity])
 
     @property
+    def unchecked(self) -> Sequence[str]:
+        """The numbers of objects and rules that were not checked, in words."""
+        return [line for line in _beside(self) if line.startswith((_PARTIAL, _UNDECIDED))]
+
+    @property
     def headline(self) -> str:
         """The numbers of findings, files and objects, in words."""
         linted = self.linted
@@ -120,7 +125,8 @@ class LintView(View):
         if counts[Severity.INFO]:
             parts.append(f"{counts[Severity.INFO]} info")
         with_findings = len({each.file.name for each in self.told})
-        size = f"{counted(len(linted.files), 'file')} with {counted(linted.n_objects, 'object')}"
+        n_files = len({file.name for file in linted.files} | {each.file.name for each in self.told})
+        size = f"{counted(n_files, 'file')} with {counted(linted.n_objects, 'object')}"
         if linted.n_with_pods < linted.n_objects:
             size += f", {linted.n_with_pods or 'none'} with pods"
         if linted.not_rendered:
@@ -131,6 +137,11 @@ class LintView(View):
         if not parts:
             return f"No findings in {size}."
         return f"{', '.join(parts)} in {with_findings} of {size}."
+
+
+#: The beginnings of the lines about what was not checked, which follow the headline in ``-o concise``, too.
+_PARTIAL: Final = "skipped by most rules"
+_UNDECIDED: Final = "not decided"
 
 
 def _by_kind(counts: Counter[str]) -> str:
@@ -182,7 +193,7 @@ def _beside(view: LintView) -> Iterator[str]:
         yield f"ignored: {counted(len(linted.ignored), 'finding')} ({named})"
     for number, head, noun, tail in (
         (linted.gone, "obsolete in the baseline", "finding", "; --update-baseline removes them"),
-        (linted.n_partial, "skipped by most rules", "partial object", ""),
+        (linted.n_partial, _PARTIAL, "partial object", ""),
         (linted.n_live, "read from a cluster", "object", ", without the fields that the cluster sets"),
         (linted.n_owned, "checked as part of their owners", "object", ", such as the pods of a Deployment"),
     ):
@@ -205,7 +216,7 @@ def _beside(view: LintView) -> Iterator[str]:
     if linted.undecided:
         rules = ", ".join(sorted({each.rule for each in linted.undecided}))
         first = linted.undecided[0]
-        yield f"not decided: {rules} ({first.object}: {first.why})"
+        yield f"{_UNDECIDED}: {rules} ({first.object}: {first.why})"
 
 
 def _finding(diagnosis: LintFinding) -> Iterator[Block]:
