@@ -231,16 +231,21 @@ def numbered_changes(rows: Iterable[tuple[str, str, Sequence[str]]], *, every: b
         ("", "change", "then"), [(number, summary, then) for number, summary, then, _ in numbered], numeric=(0,)
     )
     if every:
-        yield from commands_of((f"{number}: {summary}", commands) for number, summary, _, commands in numbered)
+        yield from commands_of((f"{number}: ", summary, commands) for number, summary, _, commands in numbered)
 
 
-def commands_of(changes: Iterable[tuple[str, Sequence[str]]]) -> Document:
+def commands_of(changes: Iterable[tuple[str, str, Sequence[str]]]) -> Document:
     """Lay out the commands of changes so that they can be pasted into a shell: what each is for is a comment.
 
     Args:
-        changes: The change in words, and its commands; those without a command are left out.
+        changes: The number of the change, the change in words, and its commands; those without one are left out.
     """
-    lines = [line for told, commands in changes if commands for line in (f"# {told}", *commands)]
+    lines = [
+        line
+        for number, told, commands in changes
+        if commands
+        for line in (f"# {number}{told}", *(each for each in commands if each != f"# {told}"))
+    ]
     if lines:
         yield Paragraph("Commands", Tone.FAINT, INDENT)
         yield from (Verbatim(line, indent=INDENT) for line in lines)

@@ -150,4 +150,4 @@ def test_both_sides_of_a_diff_are_cached(folder: Path) -> None:
 def test_other_sources_are_not_cached(options: str, problem: str, folder: Path) -> None:
     answer = in_process.run("nodes", *options.split(), "--cache")
     assert answer.code == 2
-    assert f"Invalid value for --cache: {problem}" in answer.err
+    assert f"error: --cache: {problem}" in answer.err

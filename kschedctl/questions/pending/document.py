@@ -196,7 +196,7 @@ def _changes(answer: Pending, *, every: bool) -> Document:
     if every:
         cures: tuple[AdviceData | UnblockingData, ...] = (*answer.changes, *answer.alone, *answer.advice)
         # Groups of one cause may have the same cure.
-        yield from commands_of({cure.summary: cure.commands for cure in cures}.items())
+        yield from commands_of(("", told, own) for told, own in {cure.summary: cure.commands for cure in cures}.items())
 
 
 def _heading(answer: Pending) -> str:
