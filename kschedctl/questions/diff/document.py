@@ -192,7 +192,9 @@ def document(diff: Diff, view: View) -> Document:
         view = DiffView(now=view.now, wide=view.wide, details=True, drawn=view.drawn, overview=view.overview)
     worse = any(pod.worse for pod in diff.changed)
     both = merged_envelope((diff.before, diff.after))
-    yield from first_line(both, diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED)
+    yield from first_line(
+        both, diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED, ("Comparison",)
+    )
     before, after = diff.before, diff.after
     yield from _side_section("before", _basis(before, view.now), before)
     rules, *rest = _basis(after, view.now)

@@ -243,6 +243,25 @@ def _explain(text: str, explanation: Explanation, **options: object) -> Question
     return Question(text, "explain", explanation.pod.key, {**_PLAIN, **options})
 
 
+#: The state of a pod in the heading of a page.
+_STATES: Final = {
+    Outcome.SCHEDULED: "Fits",
+    Outcome.UNSCHEDULABLE: "Pending",
+    Outcome.GATED: "Gated",
+    Outcome.ERROR: "Error",
+    Outcome.OTHER_SCHEDULER: "Another scheduler",
+}
+
+
+def _heading(explanation: Explanation) -> tuple[str, str]:
+    """Return the subject and its state."""
+    workload = explanation.workload
+    state = _STATES[explanation.verdict.result] if explanation.admitted else "Refused"
+    if workload is not None and len(workload.pods) != 1:
+        return f"{workload.kind} {workload.namespace}/{workload.name}", state
+    return f"Pod {explanation.pod.key}", state
+
+
 def document(explanation: Explanation, view: View) -> Document:
     """Lay out an answer."""
     if not isinstance(view, ExplainView):
@@ -252,19 +271,13 @@ def document(explanation: Explanation, view: View) -> Document:
     style = {Outcome.SCHEDULED: Tone.GOOD, Outcome.GATED: Tone.MIXED}.get(explanation.verdict.result, Tone.BAD)
     for refusal in explanation.quota_refusals:
         yield Paragraph(refusal, Tone.BAD)
-    yield from first_line(explanation, explanation.verdict.summary, style)
+    yield from first_line(explanation, explanation.verdict.summary, style, _heading(explanation))
     yield from header(explanation, view.now, explanation.pod)
     yield from diagnosis_section(explanation.diagnoses)
     if explanation.autoscaler is not None:
         yield from autoscaler_section(explanation.autoscaler, every=view.why)
     for note in explanation.notes:
         yield Paragraph(f"note: {note}", Tone.CAUTION)
-    if view.drawn:
-        from kschedctl.questions.explain.document_of_nodes import charts_section
-
-        # The descriptions are those of the cluster without an applied suggestion.
-        describe = view.describe if not view.applied else None
-        yield from charts_section(explanation, view.overview, describe, view.nodes or _one_node(explanation))
     if explanation.group is not None:
         yield from pod_group_section(explanation.group, every_member=view.why)
         if explanation.nodes:
@@ -282,6 +295,12 @@ def document(explanation: Explanation, view: View) -> Document:
             lowered=any(reason.plugin == _FIT for node in explanation.nodes for reason in node.reasons),
         )
     yield from checks_section(explanation.diagnoses)
+    if view.drawn:
+        from kschedctl.questions.explain.document_of_nodes import charts_section
+
+        # The descriptions are those of the cluster without an applied suggestion.
+        describe = view.describe if not view.applied else None
+        yield from charts_section(explanation, view.overview, describe, view.nodes or _one_node(explanation))
     yield from cautions(explanation)
     if explanation.pre_filter is not None and explanation.pre_filter.code == "Success":
         yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
@@ -557,7 +576,7 @@ def _first_line(basis: Envelope, number: Counter[str], note: str = "", start: st
     verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
     fine = number[Outcome.SCHEDULED] == number.total()
     text = f"{start}{counted(number.total(), 'pod')}: {verdicts}{note}."
-    yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD)
+    yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD, ("Pods",))
 
 
 def many_document(answer: ExplanationSummary, view: View) -> Document:
@@ -607,7 +626,8 @@ def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
     text = f"{name}{held} fits on {fits} of {counted(len(nodes) + n_left, 'node')}{why}{out}."
     basis = merged_envelope(answers)
     tone = Tone.MIXED if left else Tone.GOOD
-    yield from first_line(basis, text, tone if fits == len(nodes) and not held else Tone.BAD)
+    all_fit = fits == len(nodes) and not held
+    yield from first_line(basis, text, tone if all_fit else Tone.BAD, (name, "Fits" if all_fit else "Incomplete"))
     yield from header(first, view.now, first.pod)
     for each in answer.left_out:
         if each.expected:
