@@ -77,7 +77,8 @@ class Provenance(msgspec.Struct, frozen=True):
 
     def after(self, previous: "Provenance | None") -> "Provenance":
         """Return the part that differs from that of the previous answer."""
-        equal = previous is not None and (previous.basis, previous.changes) == (self.basis, self.changes)
+        alone = msgspec.structs.replace(self, subject=())
+        equal = previous is not None and msgspec.structs.replace(previous, subject=()) == alone
         return Provenance(self.subject, ()) if equal else self
 
 
@@ -101,6 +102,8 @@ class Table(msgspec.Struct, frozen=True):
     #: The indices of columns with names; to save width, a prefix and suffix that all names of a column share is
     #: shown only once.
     identifiers: frozenset[int] = frozenset()
+    #: The question that each row leads to on a page that is served; empty if rows lead nowhere.
+    questions: tuple["Question | None", ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Self, TypeVar
 
+from msgspec.structs import replace as replace_fields
+
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.kinds import PERMISSIONS_PAGE
 from kschedctl.questions.answer import Envelope, MissingData, readable
@@ -248,17 +250,19 @@ def untried_or(untried: str, then: str) -> str:
     return f"not tried: {untried}" if untried else then
 
 
-def numbered_changes(rows: Iterable[tuple[str, str, Sequence[str]]], *, every: bool) -> Document:
+def numbered_changes(
+    rows: Iterable[tuple[str, str, Sequence[str]]], *, every: bool, trials: Sequence[Question | None] = ()
+) -> Document:
     """Lay out changes with their results, and optionally the commands that make them.
 
     Args:
         rows: The change, its result, and its commands.
         every: True to show the commands.
+        trials: The question about the state after each change; empty if there is none.
     """
     numbered = [(str(number), *row) for number, row in enumerate(rows, 1)]
-    yield table(
-        ("", "change", "then"), [(number, summary, then) for number, summary, then, _ in numbered], numeric=(0,)
-    )
+    shown = [(number, summary, then) for number, summary, then, _ in numbered]
+    yield replace_fields(table(("", "change", "then"), shown, numeric=(0,)), questions=tuple(trials))
     lines = [f"{number}  {line}" for number, _, _, commands in numbered for line in commands]
     if every and lines:
         yield Paragraph("Commands", Tone.FAINT, INDENT)

@@ -223,7 +223,7 @@ def as_page(blocks: Iterable[Block], command_line: Callable[[Question], str], no
         now: The time of the page.
     """
     page = page_of(blocks, command_line, nowhere)
-    values = {"page": page, "assets": assets(), "link": _no_link, "version": version("kschedctl")}
+    values = {"page": page, "assets": assets(), "link": _no_link, "lead": nowhere, "version": version("kschedctl")}
     return (
         shared_environment()
         .get_template("page.html.j2")
@@ -237,7 +237,7 @@ def as_fragment(blocks: Iterable[Block]) -> Markup:
     text = (
         shared_environment()
         .get_template("fragment.html.j2")
-        .render(page=page, assets=assets(), link=_no_link, in_full=False, has_frame=False)
+        .render(page=page, assets=assets(), link=_no_link, lead=nowhere, in_full=False, has_frame=False)
     )
     return Markup(text)
 

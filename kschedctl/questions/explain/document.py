@@ -114,7 +114,13 @@ def autoscaler_section(found: ExpansionData, *, every: bool) -> Document:
 
 
 def suggestions_section(
-    suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool, lowered: bool = False
+    suggestions: tuple[SuggestionData, ...],
+    tried: int,
+    *,
+    exhausted: bool,
+    every: bool,
+    lowered: bool = False,
+    pod: str = "",
 ) -> Document:
     """Lay out the changes with which a pod would fit.
 
@@ -123,6 +129,7 @@ def suggestions_section(
         exhausted: True if the search did not stop at its limit of tries.
         every: True to show the commands that make the changes.
         lowered: True if lower requests were among the changes.
+        pod: The pod, as namespace/name, if it can be explained again with a suggestion; else empty.
     """
     yield heading(untried=any(one.untried for one in suggestions))
     if not suggestions:
@@ -142,7 +149,11 @@ def suggestions_section(
         if one.violates:
             then += f"; violates disruption budget {listed(one.violates)}"
         rows.append((one.summary, untried_or(one.untried, "; ".join((then, *one.consequences))), one.commands))
-    yield from numbered_changes(rows, every=every)
+    trials = [
+        None if one.untried or not pod else Question("Try it", "explain", pod, {"apply_suggestion": number})
+        for number, one in enumerate(suggestions, 1)
+    ]
+    yield from numbered_changes(rows, every=every, trials=trials)
 
 
 # The section of ``--withstand``: the number of failures that the pod can withstand.
@@ -293,6 +304,7 @@ def document(explanation: Explanation, view: View) -> Document:
             exhausted=explanation.suggestions_exhausted,
             every=view.why or bool(view.nodes),
             lowered=any(reason.plugin == _FIT for node in explanation.nodes for reason in node.reasons),
+            pod="" if view.applied else explanation.pod.key,
         )
     yield from checks_section(explanation.diagnoses)
     if view.drawn:
