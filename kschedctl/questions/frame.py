@@ -112,9 +112,12 @@ def each_alone(whom: str = "", indent: int = 0) -> Document:
     yield Paragraph(f"{whom}, {EACH_ALONE}" if whom else EACH_ALONE, Tone.FAINT, indent)
 
 
-def basis(answer: Envelope, now: datetime) -> Iterator[str]:
-    """Yield the rules and the snapshot that an answer is based on, with its age, as short texts."""
-    yield from provenance(answer, now).phrases
+def basis(answer: Envelope, view: View) -> Iterator[str]:
+    """Yield the rules and the snapshot that an answer is based on, as short texts; a page has no age, as it is kept."""
+    found = provenance(answer, view.now)
+    yield from replace_fields(found, state="").phrases
+    if found.state:
+        yield f"state of {found.state}" if view.drawn else f"state of {found.state}, {found.age}"
 
 
 def rules_and_size(answer: Envelope) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from kschedctl.objects.core import Namespace
+from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.inventory.analysis import pods_by_workload
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
@@ -17,14 +18,13 @@ def _namespaces(cluster: LoadedCluster) -> Iterable[str]:
 
 
 def _zones(cluster: LoadedCluster) -> Iterable[str]:
-    return set(filter(None, (node.metadata.labels.get(_ZONE, "") for node in cluster.nodes.objects)))
+    return set(filter(None, (zone_of(node.metadata.labels) for node in cluster.nodes.objects)))
 
 
 def _workloads(cluster: LoadedCluster) -> Iterable[str]:
     return (f"{kind} {namespace}/{name}" for kind, namespace, name in pods_by_workload(cluster.cluster))
 
 
-_ZONE: Final = "topology.kubernetes.io/zone"
 _NAMES: Final[Mapping[str, Callable[[LoadedCluster], Iterable[str]]]] = {
     "namespace": _namespaces,
     "node": lambda cluster: cluster.nodes.row,
