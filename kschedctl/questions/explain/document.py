@@ -120,7 +120,7 @@ def suggestions_section(
     exhausted: bool,
     every: bool,
     lowered: bool = False,
-    pod: str = "",
+    trial: Question | None = None,
 ) -> Document:
     """Lay out the changes with which a pod would fit.
 
@@ -129,7 +129,7 @@ def suggestions_section(
         exhausted: True if the search did not stop at its limit of tries.
         every: True to show the commands that make the changes.
         lowered: True if lower requests were among the changes.
-        pod: The pod, as namespace/name, if it can be explained again with a suggestion; else empty.
+        trial: The question about the pod to which a suggestion is applied; ``None`` if none can be.
     """
     yield heading(untried=any(one.untried for one in suggestions))
     if not suggestions:
@@ -150,7 +150,7 @@ def suggestions_section(
             then += f"; violates disruption budget {listed(one.violates)}"
         rows.append((one.summary, untried_or(one.untried, "; ".join((then, *one.consequences))), one.commands))
     trials = [
-        None if one.untried or not pod else Question("Try it", "explain", pod, {"apply_suggestion": number})
+        None if one.untried or trial is None else replace(trial, options={**trial.options, "apply_suggestion": number})
         for number, one in enumerate(suggestions, 1)
     ]
     yield from numbered_changes(rows, every=every, trials=trials)
@@ -304,7 +304,10 @@ def document(explanation: Explanation, view: View) -> Document:
             exhausted=explanation.suggestions_exhausted,
             every=view.why or bool(view.nodes),
             lowered=any(reason.plugin == _FIT for node in explanation.nodes for reason in node.reasons),
-            pod="" if view.applied else explanation.pod.key,
+            # The numbers are those of the nodes that were requested.
+            trial=None
+            if view.applied
+            else Question("Try it", "explain", explanation.pod.key, {"node": view.nodes} if view.nodes else {}),
         )
     yield from checks_section(explanation.diagnoses)
     if view.drawn:

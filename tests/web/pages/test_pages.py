@@ -33,11 +33,9 @@ PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
         {
             "batch/report-6": "/pods/batch/report-6",
             "Try a suggestion": "/pods/shop/search-3?apply-suggestion=1",
-            "uncordon node node-9": "/pods/shop/search-3?apply-suggestion=2",
             "One node, step by step": "/pods/shop/search-3?node=node-8&why=true",
         },
     ),
-    "/pods/shop/search-3?apply-suggestion=2": ("Pod shop/search-3 \u00b7 Fits", "what if: uncordon node node-9", {}),
     "/pods?pending=true": ("Pods", "4 pods, 4 of them pending", {"Show all": "/pods"}),
     "/pods?workload=Deployment+shop/web": ("Pods", "7 pods, 1 of them pending", {"shop/web-7": "/pods/shop/web-7"}),
     "/pods/shop/search-3?node=node-8&why=true": ("Pod shop/search-3", "node-8 (zone eu-central-1b): does not fit", {}),
@@ -77,6 +75,14 @@ def test_an_address_has_its_page(shop: TestClient[Any], address: str) -> None:
     assert heading in h1
     assert text in " ".join(texts(root, "main"))
     assert expected.items() <= links(root, "main a").items()
+
+
+def test_a_suggestion_leads_to_the_page_with_its_change(shop: TestClient[Any]) -> None:
+    address = links(opened(shop, "/pods/shop/search-3"), "main a")["uncordon node node-9"]
+    assert address.startswith("/pods/shop/search-3?apply-suggestion=")
+    tried = opened(shop, address)
+    assert texts(tried, "h1") == ["Pod shop/search-3 \u00b7 Fits"]
+    assert texts(tried, ".provenance .tone-mixed") == ["what if: uncordon node node-9"]
 
 
 @pytest.mark.parametrize(
