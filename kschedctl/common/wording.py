@@ -61,6 +61,24 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def counted_with(total: int, noun: str, some: int, one: str, several: str = "") -> str:
+    """Format a number of things, and how many of them are in some state.
+
+    Args:
+        one, several: The state of one of them, and of several, if its words differ.
+
+    >>> [counted_with(total, "pod", some, "pending") for total, some in ((77, 4), (77, 0), (1, 1), (0, 0))]
+    ['77 pods, 4 of them pending', '77 pods, none of them pending', '1 pod, pending', '0 pods']
+    >>> [counted_with(3, "budget", some, "allows none", "allow none") for some in (1, 2)]
+    ['3 budgets, 1 of them allows none', '3 budgets, 2 of them allow none']
+    """
+    if not total or (total == 1 and not some):
+        return counted(total, noun)
+    words = one if some == 1 else several or one
+    which = words if total == 1 else f"{some or 'none'} of them {words}"
+    return f"{counted(total, noun)}, {which}"
+
+
 # Typing mistakes in names: known names that a wrong one was meant for.
 #
 # `meant` is strict, because the corrected name becomes a cure: names that differ in a digit, such as zones and models

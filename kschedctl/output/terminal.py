@@ -107,7 +107,7 @@ def _printed_lines(
         case Phrases():
             yield list(_phrases(block.texts, console)), Tone.PLAIN
         case Provenance():
-            yield list(_phrases((*block.subject, *block.basis), console)), Tone.PLAIN
+            yield list(_phrases(block.phrases, console)), Tone.PLAIN
             for change in block.changes:
                 yield wrapped(printable(f"what if: {change}"), max(console.width, 1)), Tone.MIXED
         case Table():

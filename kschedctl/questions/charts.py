@@ -110,6 +110,13 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
     #: The quantity that the length of a bar stands for.
     measure: str = "share"
 
+    @property
+    def says_nothing(self) -> bool:
+        """True if all bars are equally long, and a table beside the chart has the numbers."""
+        lengths = [(sum(part.size for part in bar.segments) / (bar.total or 1)) for bar in self.rows]
+        several = any(len(bar.segments) > 1 for bar in self.rows)
+        return not self.numbers and not several and len(set(lengths)) < 2 and (len(lengths) != 1 or lengths[0] == 1)
+
 
 class Span(msgspec.Struct, frozen=True):
     """A state of a lane between two times."""

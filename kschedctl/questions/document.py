@@ -38,6 +38,8 @@ class Paragraph(msgspec.Struct, frozen=True):
     text: str
     tone: Tone = Tone.PLAIN
     indent: int = 0
+    #: The short heading above the text on a page: the subject of the answer and, if one word has it, its state.
+    heading: tuple[str, ...] = ()
 
 
 class Verbatim(msgspec.Struct, frozen=True):
@@ -62,10 +64,21 @@ class Provenance(msgspec.Struct, frozen=True):
     basis: tuple[str, ...]
     #: The what-ifs, one per line.
     changes: tuple[str, ...] = ()
+    #: The name of the cluster: the paths of its snapshot; empty if it is unknown.
+    cluster: str = ""
+    #: The time of the cluster state with its zone, and its age in words; empty if they are unknown.
+    state: str = ""
+    age: str = ""
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The subject and the basis with the age of the state, for a reader of this moment."""
+        return (*self.subject, *self.basis, *((f"state of {self.state}, {self.age}",) if self.state else ()))
 
     def after(self, previous: "Provenance | None") -> "Provenance":
         """Return the part that differs from that of the previous answer."""
-        equal = previous is not None and (previous.basis, previous.changes) == (self.basis, self.changes)
+        alone = msgspec.structs.replace(self, subject=())
+        equal = previous is not None and msgspec.structs.replace(previous, subject=()) == alone
         return Provenance(self.subject, ()) if equal else self
 
 
@@ -89,6 +102,8 @@ class Table(msgspec.Struct, frozen=True):
     #: The indices of columns with names; to save width, a prefix and suffix that all names of a column share is
     #: shown only once.
     identifiers: frozenset[int] = frozenset()
+    #: The question that each row leads to on a page that is served; empty if rows lead nowhere.
+    questions: tuple["Question | None", ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):

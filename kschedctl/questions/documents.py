@@ -58,7 +58,7 @@ def layout_of(kind: type) -> Callable[[Any, View], Document] | None:
 def document(answer: ShownInNotebooks | AnswerStream[Any], view: View) -> Document:
     """Lay out an answer, a cluster or a simulation, or the answers of a stream as they become available."""
     if answer.total == 0 if isinstance(answer, AnswerStream) else isinstance(answer, AnswerList) and not answer.answers:
-        yield Paragraph(NONE_PENDING, Tone.GOOD)
+        yield Paragraph(NONE_PENDING, Tone.GOOD, heading=("Pods",))
         return
     if isinstance(answer, AnswerStream):
         from kschedctl.questions.explain.document import stream_document

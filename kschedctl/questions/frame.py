@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Self, TypeVar
 
+from msgspec.structs import replace as replace_fields
+
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.kinds import PERMISSIONS_PAGE
 from kschedctl.questions.answer import Envelope, MissingData, readable
@@ -27,6 +29,8 @@ from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 
 A = TypeVar("A")
+#: The name of a cluster that was not read from files.
+LIVE: Final = "running cluster"
 #: A note that pods were decided independently.
 EACH_ALONE: Final = "each decided independently, against the unchanged snapshot"
 #: The number of warnings that are printed; the others are counted.
@@ -61,15 +65,19 @@ class View:
         return self
 
 
-def first_line(answer: Envelope, text: str, tone: Tone = Tone.PLAIN) -> Document:
+def first_line(answer: Envelope, text: str, tone: Tone = Tone.PLAIN, heading: tuple[str, ...] = ()) -> Document:
     """Lay out the first line of an answer.
 
     If kinds that decide could not be listed, it says that the answer is not known, and what it would be without them.
+
+    Args:
+        heading: The short heading of a page: the subject, and its state if the first line says no more about it.
     """
     names = [each.needed_for.partition(_CANNOT)[0] for each in answer.unlisted]
     if names:
         text = f"Not known: {listed(names, most=3)}{_CANNOT}. As far as is known: {text}"
-    yield Paragraph(text, Tone.CAUTION if names else tone)
+        heading = (*heading[:1], *(("Not known",) if heading[1:] else ()))
+    yield Paragraph(text, Tone.CAUTION if names else tone, heading=heading)
 
 
 def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
@@ -92,7 +100,11 @@ def provenance(answer: Envelope, now: datetime, pod: PodData | None = None) -> P
             f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else ""),
             f"profile {pod.scheduler_name}",
         )
-    return Provenance(about, tuple(basis(answer, now)), answer.snapshot.changes)
+    snapshot = answer.snapshot
+    written, aged = ("", "") if snapshot.written_at is None else time_and_age(snapshot.written_at, now)
+    return Provenance(
+        about, tuple(rules_and_size(answer)), snapshot.changes, ", ".join(snapshot.paths) or LIVE, written, aged
+    )
 
 
 def each_alone(whom: str = "", indent: int = 0) -> Document:
@@ -100,18 +112,33 @@ def each_alone(whom: str = "", indent: int = 0) -> Document:
     yield Paragraph(f"{whom}, {EACH_ALONE}" if whom else EACH_ALONE, Tone.FAINT, indent)
 
 
-def basis(answer: Envelope, now: datetime) -> Iterator[str]:
-    """Yield the rules and the snapshot that an answer is based on, as short texts."""
+def basis(answer: Envelope, view: View) -> Iterator[str]:
+    """Yield the rules and the snapshot that an answer is based on, as short texts; a page has no age, as it is kept."""
+    found = provenance(answer, view.now)
+    yield from replace_fields(found, state="").phrases
+    if found.state:
+        yield f"state of {found.state}" if view.drawn else f"state of {found.state}, {found.age}"
+
+
+def rules_and_size(answer: Envelope) -> Iterator[str]:
+    """Yield the rules and the size of the snapshot that an answer is based on, as short texts."""
     rules, snapshot = answer.rules, answer.snapshot
     yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
     yield f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
-    if snapshot.written_at is not None:
-        yield f"state of {time_and_age(snapshot.written_at, now)}"
 
 
-def time_and_age(then: datetime, now: datetime) -> str:
-    """Return a time with its age, such as ``2026-05-04 10:00:00 UTC, 3 min ago``."""
-    return f"{then:%Y-%m-%d %H:%M:%S} UTC, {age(then, now)}"
+def time_and_age(then: datetime, now: datetime) -> tuple[str, str]:
+    """Return a time with its zone, and its age, such as ``2026-05-04 10:00:00 UTC`` and ``3 min ago``."""
+    return time_in_words(then), age(then, now)
+
+
+def time_in_words(moment: datetime) -> str:
+    """Return a time with its zone.
+
+    >>> time_in_words(datetime(2026, 5, 4, 10, tzinfo=UTC))
+    '2026-05-04 10:00:00 UTC'
+    """
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def age(then: datetime, now: datetime) -> str:
@@ -181,10 +208,17 @@ def one_by_one(
                 yield block.after(shown)
                 shown = block
             elif untitled and isinstance(block, Paragraph):
-                yield Heading(block.text)
+                yield Heading(heading_words(block) or block.text)
+                if block.heading:
+                    yield block
                 untitled = False
             else:
                 yield block
+
+
+def heading_words(paragraph: Paragraph) -> str:
+    """Return the short heading of a first line in words, ``Pod shop/web-1 \u00b7 Pending``; empty without one."""
+    return " \u00b7 ".join(paragraph.heading)
 
 
 def next_questions(questions: Iterable[Question]) -> Document:
@@ -219,17 +253,19 @@ def untried_or(untried: str, then: str) -> str:
     return f"not tried: {untried}" if untried else then
 
 
-def numbered_changes(rows: Iterable[tuple[str, str, Sequence[str]]], *, every: bool) -> Document:
+def numbered_changes(
+    rows: Iterable[tuple[str, str, Sequence[str]]], *, every: bool, trials: Sequence[Question | None] = ()
+) -> Document:
     """Lay out changes with their results, and optionally the commands that make them.
 
     Args:
         rows: The change, its result, and its commands.
         every: True to show the commands.
+        trials: The question about the state after each change; empty if there is none.
     """
     numbered = [(str(number), *row) for number, row in enumerate(rows, 1)]
-    yield table(
-        ("", "change", "then"), [(number, summary, then) for number, summary, then, _ in numbered], numeric=(0,)
-    )
+    shown = [(number, summary, then) for number, summary, then, _ in numbered]
+    yield replace_fields(table(("", "change", "then"), shown, numeric=(0,)), questions=tuple(trials))
     if every:
         yield from commands_of((f"{number}: ", summary, commands) for number, summary, _, commands in numbered)
 

@@ -1,5 +1,6 @@
 """The script of pages: tables that sort, filter and export, maps that regroup and recolour, and the slider."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def after(browser: Browser, tmp_path: Path) -> Any:
 
     def run(block: Block, steps: str, width: int = 1280) -> Any:
         page = tmp_path / "page.html"
-        page.write_text(as_page([Paragraph("title"), block], lambda _: ""))
+        page.write_text(as_page([Paragraph("title"), block], lambda _: "", datetime(2026, 5, 4, tzinfo=UTC)))
         browser.open(page)
         browser.look(Look(width, "light"))
         *before, last = steps.split("; ")

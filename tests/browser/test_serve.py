@@ -17,6 +17,8 @@ _PAGES: Final = (
     "/",
     "/pending?output=wide",
     "/pods?q=web",
+    "/pods",
+    "/pods/shop/search-3?apply-suggestion=2",
     "/pods/shop/web-7",
     "/pods/shop/search-3?cordon=node-3",
     "/pods/data/postgres-0",

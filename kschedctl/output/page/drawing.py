@@ -13,13 +13,15 @@ import msgspec
 
 from kschedctl.common.text.characters import printable
 from kschedctl.questions.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Span, Timeline
-from kschedctl.questions.document import Tone
+from kschedctl.questions.document import Table, Tone
 
 #: The number of colours in the style sheet that only distinguish, and of the steps of a scale.
 _COLOURS: Final = 10
 _STEPS: Final = 6
 #: The most characters of a cell that is not wrapped: of a name, a zone or a state, which break at hyphens otherwise.
 _MOST_SHORT: Final = 24
+#: The most columns of a table whose short cells are not wrapped.
+_MOST_LOOSE: Final = 9
 #: The most nodes of a map whose groups are open at first.
 _OPEN_NODES: Final = 600
 
@@ -104,6 +106,21 @@ def is_open(chart: NodeMap) -> bool:
 def is_short(lines: Sequence[str]) -> bool:
     """Report whether the lines of a cell of a table are too short to be wrapped."""
     return all(len(line) <= _MOST_SHORT for line in lines)
+
+
+def is_dense(table: Table) -> bool:
+    """Report whether a table has so many columns that all its cells are wrapped to fit a laptop's screen."""
+    return len(table.headings) > _MOST_LOOSE
+
+
+def name_column(table: Table) -> int:
+    """Return the column that tells the rows apart, which stays in sight while others are scrolled.
+
+    >>> name_column(Table(("pods", "workload"), (), frozenset((0,)))), name_column(Table(("node",), ()))
+    (1, 0)
+    """
+    words = (i for i in range(len(table.headings)) if i not in table.numeric)
+    return min(table.identifiers, default=next(words, 0))
 
 
 def _shares(colouring: Colouring, cells: Sequence[tuple[int, Cell]]) -> Iterator[Piece]:
@@ -203,6 +220,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "kind_class": kind_class,
     "lane_pieces": lane_pieces,
     "mark_position": mark_position,
+    "name_column": name_column,
     "seconds": seconds,
     "shown_json": shown_json,
     "used_classes": used_classes,

@@ -4,7 +4,9 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -13,8 +15,10 @@ from markupsafe import Markup
 
 from kschedctl.common.text.characters import printable
 from kschedctl.output.forms import Form, Medium
-from kschedctl.output.page.drawing import FILTERS, is_short
-from kschedctl.questions.document import Block, Gap, Heading, Paragraph, Question, Questions, Tone, Verbatim
+from kschedctl.output.page.drawing import FILTERS, is_dense, is_short
+from kschedctl.questions.charts import Bars
+from kschedctl.questions.document import Block, Gap, Heading, Paragraph, Provenance, Question, Questions, Tone, Verbatim
+from kschedctl.questions.frame import time_in_words
 
 if TYPE_CHECKING:
     from kschedctl.output.forms import Answers
@@ -30,7 +34,7 @@ class Html(Form):
     def render(self, answer: "Answers", view: "View", medium: Medium) -> Iterator[str]:
         from kschedctl.questions.documents import document
 
-        yield as_page(document(answer, replace(view, wide=True, drawn=True)), medium.command_line)
+        yield as_page(document(answer, replace(view, wide=True, drawn=True)), medium.command_line, view.now)
 
 
 def as_html(answer: "Answer") -> str:
@@ -104,6 +108,7 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
     )
     made.filters.update(FILTERS)
     made.tests["short"] = is_short
+    made.tests["dense"] = is_dense
     return made
 
 
@@ -154,6 +159,11 @@ class Page:
     #: The first paragraph of the document, which is the answer in a sentence.
     title: str = ""
     tone: Tone = Tone.PLAIN
+    #: The subject of the answer, and its state in a word; both may be empty.
+    subject: str = ""
+    state: str = ""
+    #: The first provenance in the document: the cluster, and the time of its state.
+    provenance: Provenance = field(default_factory=lambda: Provenance((), ()))
     #: Everything else.
     sections: list[Section] = field(default_factory=lambda: [Section("")])
 
@@ -172,6 +182,9 @@ def page_of(
         match block:
             case Paragraph() if not page.title and not block.indent:
                 page.title, page.tone = block.text, block.tone
+                page.subject, page.state, *_ = *block.heading, "", ""
+            case Bars() if block.says_nothing:
+                pass
             case Heading():
                 page.sections.append(Section(block.text))
             case Gap():
@@ -186,6 +199,8 @@ def page_of(
                 assert isinstance(before, Lines)
                 shown.append(Lines((*before.lines, block.text)))
             case _:
+                if isinstance(block, Provenance) and not page.provenance.cluster:
+                    page.provenance = block
                 page.sections[-1].blocks.append(block)
     page.sections = [each for each in page.sections if each.blocks]
     return page
@@ -199,21 +214,31 @@ def nowhere(question: Question) -> str:
 # Documents as HTML: a self-contained page, or a fragment.
 
 
-def as_page(blocks: Iterable[Block], command_line: Callable[[Question], str]) -> str:
+def as_page(blocks: Iterable[Block], command_line: Callable[[Question], str], now: datetime) -> str:
     """Return a document as a self-contained HTML page, which makes no request and runs only its own script.
 
     Args:
-        blocks: The document; its first paragraph is the title.
+        blocks: The document; its first paragraph is the answer.
         command_line: Writes a next question as the command that answers it.
+        now: The time of the page.
     """
     page = page_of(blocks, command_line, nowhere)
-    return shared_environment().get_template("page.html.j2").render(page=page, assets=assets(), link=_no_link)
+    values = {"page": page, "assets": assets(), "link": _no_link, "lead": nowhere, "version": version("kschedctl")}
+    return (
+        shared_environment()
+        .get_template("page.html.j2")
+        .render(**values, made_at=time_in_words(now.astimezone(UTC)), in_full=False, has_frame=True)
+    )
 
 
 def as_fragment(blocks: Iterable[Block]) -> Markup:
     """Return a document as an element with its style, for notebooks; without scripts and next questions."""
     page = page_of(blocks, _no_link, nowhere)
-    text = shared_environment().get_template("fragment.html.j2").render(page=page, assets=assets(), link=_no_link)
+    text = (
+        shared_environment()
+        .get_template("fragment.html.j2")
+        .render(page=page, assets=assets(), link=_no_link, lead=nowhere, in_full=False, has_frame=False)
+    )
     return Markup(text)
 
 

@@ -122,15 +122,11 @@ def document(answer: PodCapacity, view: View) -> Document:
     Args:
         view: The part of the answer that is shown.
     """
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
+    heading_of_page = f"Capacity for {answer.name}", "Copies fit" if answer.copies else "No copy fits"
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.copies else Tone.BAD, heading_of_page)
     for cause in answer.diagnoses[:1]:
         yield Paragraph(f"what stops {'the next copy' if answer.copies else 'it'}: {cause.cause}", Tone.BAD)
     yield from header(answer, view.now, answer.pod)
-    if view.drawn:
-        if view.overview is not None and (answer.nodes or answer.refusals):
-            yield from (GAP, capacity_map(answer, view.overview))
-        if answer.nodes:
-            yield from (GAP, copies_bars(answer))
     if answer.nodes:
         what = "copies" if answer.gang is None else "pods"
         zoned = any(room.zone for room in answer.zones)
@@ -164,6 +160,11 @@ def document(answer: PodCapacity, view: View) -> Document:
         yield heading(untried=False)
         rows_of_changes = [(one.summary, _then(one, answer), one.commands) for one in answer.suggestions]
         yield from numbered_changes(rows_of_changes, every=view.wide)
+    if view.drawn:
+        if view.overview is not None and (answer.nodes or answer.refusals):
+            yield from (GAP, capacity_map(answer, view.overview))
+        if answer.nodes:
+            yield from (GAP, copies_bars(answer))
     yield from cautions(answer)
     yield from next_questions(
         () if view.wide else (Question("All nodes", "capacity", answer.copied, {"output": "wide"}),)
@@ -204,7 +205,7 @@ def list_document(found: CapacityList, view: View) -> Document:
         yield from document(answers[0], view)
         return
     basis = merged_envelope(answers)
-    yield from first_line(basis, found.summary, Tone.FAINT)
+    yield from first_line(basis, found.summary, Tone.FAINT, ("Capacity by workload",))
     yield from header(basis, view.now)
     yield GAP
     if view.drawn:

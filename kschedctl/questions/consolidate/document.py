@@ -18,7 +18,7 @@ _LIMITS: Final = (
 def document(answer: Consolidated, view: View) -> Document:
     """Lay out an answer."""
     tone = Tone.GOOD if answer.yes else Tone.BAD if all(each.is_kept for each in answer.nodes) else Tone.MIXED
-    yield from first_line(answer, answer.summary, tone)
+    yield from first_line(answer, answer.summary, tone, ("Consolidation",))
     yield from header(answer, view.now)
     if answer.nodes:
         yield GAP

@@ -148,7 +148,7 @@ def place_lines(place: PlaceData, *, names_claims: bool = False) -> tuple[str, .
 
 def overview_document(answer: DevicesOverview, view: View) -> Document:
     """Lay out all pools."""
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD, ("Devices",))
     yield from header(answer, view.now)
     if view.drawn and answer.pools:
         if view.overview is not None:
@@ -183,7 +183,9 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
 
 def supply_document(answer: DeviceSupply, view: View) -> Document:
     """Lay out the nodes on which a claim or a device of a class can be allocated."""
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from first_line(
+        answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD, (f"Devices for {answer.argument}",)
+    )
     if answer.pods:
         yield Phrases((f"used by {listed(answer.pods)}",))
     yield from header(answer, view.now)

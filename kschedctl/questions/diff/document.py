@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from kschedctl.common.wording import counted, listed
@@ -192,10 +191,12 @@ def document(diff: Diff, view: View) -> Document:
         view = DiffView(now=view.now, wide=view.wide, details=True, drawn=view.drawn, overview=view.overview)
     worse = any(pod.worse for pod in diff.changed)
     both = merged_envelope((diff.before, diff.after))
-    yield from first_line(both, diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED)
+    yield from first_line(
+        both, diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED, ("Comparison",)
+    )
     before, after = diff.before, diff.after
-    yield from _side_section("before", _basis(before, view.now), before)
-    rules, *rest = _basis(after, view.now)
+    yield from _side_section("before", _basis(before, view), before)
+    rules, *rest = _basis(after, view)
     if after.rules == before.rules:
         rules = "the same rules"
     if (after.snapshot.paths, after.snapshot.written_at) == (before.snapshot.paths, before.snapshot.written_at):
@@ -258,8 +259,8 @@ def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
     return sorted(groups.values(), key=rank)
 
 
-def _basis(side: SideData, now: datetime) -> list[str]:
-    return [*basis(side, now), *_configuration(side)]
+def _basis(side: SideData, view: View) -> list[str]:
+    return [*basis(side, view), *_configuration(side)]
 
 
 def _configuration(side: SideData) -> list[str]:

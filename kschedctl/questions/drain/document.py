@@ -34,13 +34,23 @@ from kschedctl.trials.simulate.timeline import TimelineEvent
 _DRAINED: Final = Kind("drained")
 _NOT_DRAINED: Final = Kind("not drained", Tone.CAUTION)
 _NOT_TRIED: Final = Kind("not reached by the drain")
+#: The state of a drain in the heading of a page.
+_STATES: Final = {
+    Tone.GOOD: "Possible",
+    Tone.MIXED: "Possible in part",
+    Tone.BAD: "Blocked",
+    Tone.CAUTION: "Not finished",
+}
 #: The number of pods per node that are shown without ``-o wide``.
 _FEW: Final = 12
 
 
 def document(answer: Drained, view: View) -> Document:
     """Lay out an answer."""
-    yield from first_line(answer, answer.summary, _drain_tone(answer))
+    tone = _drain_tone(answer)
+    nodes = [node.node for node in answer.nodes]
+    subject = f"Drain of {nodes[0]}" if len(nodes) == 1 else f"Drain of {counted(len(nodes), 'node')}"
+    yield from first_line(answer, answer.summary, tone, (subject, _STATES[tone]))
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     how = "each node comes back before the next is drained; " if answer.rolling else ""
@@ -52,8 +62,6 @@ def document(answer: Drained, view: View) -> Document:
     for each in answer.unprotected:
         if each.rule != MISTYPED:
             yield Paragraph(each.cause, Tone.CAUTION if each.rule in (AT_ONCE, UNHEEDED) else Tone.FAINT)
-    if view.drawn:
-        yield from _charts(answer, view.overview)
     rows = []
     for node in answer.nodes:
         for refusal in node.refusals:
@@ -64,6 +72,8 @@ def document(answer: Drained, view: View) -> Document:
         yield Heading("Blocking pods")
         yield table(("node", "pods", "reason"), rows, identifiers=(0,))
     yield from cures_section(answer.suggestions, every=view.wide)
+    if view.drawn:
+        yield from _charts(answer, view.overview)
     rows = [
         (node.node, held.budget, duration(round(held.seconds)))
         for node in answer.nodes

@@ -115,7 +115,13 @@ def autoscaler_section(found: ExpansionData, *, every: bool) -> Document:
 
 
 def suggestions_section(
-    suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool, lowered: bool = False
+    suggestions: tuple[SuggestionData, ...],
+    tried: int,
+    *,
+    exhausted: bool,
+    every: bool,
+    lowered: bool = False,
+    trial: Question | None = None,
 ) -> Document:
     """Lay out the changes with which a pod would fit.
 
@@ -124,6 +130,7 @@ def suggestions_section(
         exhausted: True if the search did not stop at its limit of tries.
         every: True to show the commands that make the changes.
         lowered: True if lower requests were among the changes.
+        trial: The question about the pod to which a suggestion is applied; ``None`` if none can be.
     """
     yield heading(untried=any(one.untried for one in suggestions))
     if not suggestions:
@@ -143,7 +150,11 @@ def suggestions_section(
         if one.violates:
             then += f"; violates disruption budget {listed(one.violates)}"
         rows.append((one.summary, untried_or(one.untried, "; ".join((then, *one.consequences))), one.commands))
-    yield from numbered_changes(rows, every=every)
+    trials = [
+        None if one.untried or trial is None else replace(trial, options={**trial.options, "apply_suggestion": number})
+        for number, one in enumerate(suggestions, 1)
+    ]
+    yield from numbered_changes(rows, every=every, trials=trials)
 
 
 # The section of ``--withstand``: the number of failures that the pod can withstand.
@@ -244,6 +255,25 @@ def _explain(text: str, explanation: Explanation, **options: object) -> Question
     return Question(text, "explain", explanation.pod.key, {**_PLAIN, **options})
 
 
+#: The state of a pod in the heading of a page.
+_STATES: Final = {
+    Outcome.SCHEDULED: "Fits",
+    Outcome.UNSCHEDULABLE: "Pending",
+    Outcome.GATED: "Gated",
+    Outcome.ERROR: "Error",
+    Outcome.OTHER_SCHEDULER: "Another scheduler",
+}
+
+
+def _heading(explanation: Explanation) -> tuple[str, str]:
+    """Return the subject and its state."""
+    workload = explanation.workload
+    state = _STATES[explanation.verdict.result] if explanation.admitted else "Refused"
+    if workload is not None and len(workload.pods) != 1:
+        return f"{workload.kind} {workload.namespace}/{workload.name}", state
+    return f"Pod {explanation.pod.key}", state
+
+
 def document(explanation: Explanation, view: View) -> Document:
     """Lay out an answer."""
     if not isinstance(view, ExplainView):
@@ -253,19 +283,13 @@ def document(explanation: Explanation, view: View) -> Document:
     style = {Outcome.SCHEDULED: Tone.GOOD, Outcome.GATED: Tone.MIXED}.get(explanation.verdict.result, Tone.BAD)
     for refusal in explanation.quota_refusals:
         yield Paragraph(refusal, Tone.BAD)
-    yield from first_line(explanation, explanation.verdict.summary, style)
+    yield from first_line(explanation, explanation.verdict.summary, style, _heading(explanation))
     yield from header(explanation, view.now, explanation.pod)
     yield from diagnosis_section(explanation.diagnoses)
     if explanation.autoscaler is not None:
         yield from autoscaler_section(explanation.autoscaler, every=view.why)
     for note in explanation.notes:
         yield Paragraph(f"note: {note}", Tone.CAUTION)
-    if view.drawn:
-        from kschedctl.questions.explain.document_of_nodes import charts_section
-
-        # The descriptions are those of the cluster without an applied suggestion.
-        describe = view.describe if not view.applied else None
-        yield from charts_section(explanation, view.overview, describe, view.nodes or _one_node(explanation))
     if explanation.group is not None:
         yield from pod_group_section(explanation.group, every_member=view.why)
         if explanation.nodes:
@@ -281,8 +305,18 @@ def document(explanation: Explanation, view: View) -> Document:
             exhausted=explanation.suggestions_exhausted,
             every=view.why or bool(view.nodes),
             lowered=any(reason.plugin == _FIT for node in explanation.nodes for reason in node.reasons),
+            # The numbers are those of the nodes that were requested.
+            trial=None
+            if view.applied
+            else Question("Try it", "explain", explanation.pod.key, {"node": view.nodes} if view.nodes else {}),
         )
     yield from checks_section(explanation.diagnoses)
+    if view.drawn:
+        from kschedctl.questions.explain.document_of_nodes import charts_section
+
+        # The descriptions are those of the cluster without an applied suggestion.
+        describe = view.describe if not view.applied else None
+        yield from charts_section(explanation, view.overview, describe, view.nodes or _one_node(explanation))
     yield from cautions(explanation)
     if explanation.pre_filter is not None and explanation.pre_filter.code == "Success":
         yield from next_questions([*_about_changes(explanation, view), *_about_nodes(explanation, view)])
@@ -536,7 +570,8 @@ def _beside_running(answers: Sequence[Explanation]) -> str:
 def _first_line(basis: Envelope, number: Counter[str], note: str = "", start: str = "") -> Document:
     """Lay out the number of pods by outcome, after the words about other pods."""
     fine = number[Outcome.SCHEDULED] == number.total()
-    yield from first_line(basis, f"{start}{outcomes_in_words(number)}{note}.", Tone.GOOD if fine else Tone.BAD)
+    text = f"{start}{outcomes_in_words(number)}{note}."
+    yield from first_line(basis, text, Tone.GOOD if fine else Tone.BAD, ("Pods",))
 
 
 def many_document(answer: ExplanationSummary, view: View) -> Document:
@@ -586,7 +621,8 @@ def daemon_set_document(answer: DaemonSetExplanation, view: View) -> Document:
     text = f"{name}{held} fits on {fits} of {counted(len(nodes) + n_left, 'node')}{why}{out}."
     basis = merged_envelope(answers)
     tone = Tone.MIXED if left else Tone.GOOD
-    yield from first_line(basis, text, tone if fits == len(nodes) and not held else Tone.BAD)
+    all_fit = fits == len(nodes) and not held
+    yield from first_line(basis, text, tone if all_fit else Tone.BAD, (name, "Fits" if all_fit else "Incomplete"))
     yield from header(first, view.now, first.pod)
     for each in answer.left_out:
         if each.expected:

@@ -13,7 +13,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import InputError
 from kschedctl.common.frames import Cell, ColumnType, Table
-from kschedctl.common.wording import counted
+from kschedctl.common.wording import counted, counted_with
 from kschedctl.controllers.disruption import BudgetedPods, is_computed, limit_of
 from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, wanted_replicas, workload_of
 from kschedctl.objects.coordination import Lease, LeaseCandidate
@@ -57,6 +57,8 @@ class PodsRequest:
     node: str = ""
     #: True for pending pods only.
     pending: bool = False
+    #: The workload that owns the pods, such as ``Deployment shop/web``; empty for all.
+    workload: str = ""
     #: A text that the names contain; empty for all.
     text: str = ""
     most: int = MOST
@@ -78,12 +80,13 @@ def list_pods(cluster: LoadedCluster, request: PodsRequest) -> PodsOverview:
         and (not request.node or record.node_name == request.node)
         and (not request.pending or pods.node_row[index] == PENDING)
         and request.text in record.metadata.name
+        and request.workload in ("", owner_of(cluster.cluster, record.metadata))
         and (query is None or matches(query, record.metadata.labels))
     ]
     n_pending = sum(bool(pods.node_row[index] == PENDING) for index in found)
     return PodsOverview(
         **envelope(cluster.cluster, provenance(cluster, every_unlisted(cluster.cluster, ("Pod",)))),
-        summary=f"{counted(len(found), 'pod')}, {n_pending} of them pending",
+        summary=counted_with(len(found), "pod", n_pending, "pending"),
         total=len(found),
         pods=pod_items(cluster.cluster, found, request.most),
     )
@@ -139,7 +142,9 @@ def list_budgets(cluster: LoadedCluster, namespace: str = "", text: str = "", mo
     blocking = sum(map(_blocks, found))
     return BudgetsOverview(
         **envelope(loaded, provenance(cluster, every_unlisted(loaded, ("PodDisruptionBudget", "Pod")), evicts=True)),
-        summary=f"{counted(len(found), 'disruption budget')}, {blocking} of them allow no eviction now",
+        summary=counted_with(
+            len(found), "disruption budget", blocking, "allows no eviction now", "allow no eviction now"
+        ),
         total=len(found),
         budgets=tuple(found[:most]),
     )
@@ -158,9 +163,8 @@ def describe_budget(cluster: LoadedCluster, namespace: str, name: str, most: int
         raise InputError(f"the cluster has no PodDisruptionBudget {namespace}/{name}")
     item = _budgets_item(loaded, budget)
     pods = selected_by(loaded, budget)
-    summary = (
-        f"{item.key} allows {counted(item.allowed, 'eviction')} now: {item.healthy} of {item.selected} pods healthy"
-    )
+    healthy = f"{item.healthy} of {counted(item.selected, 'pod')} healthy"
+    summary = f"{item.key} allows {counted(item.allowed, 'eviction')} now: {healthy}"
     return BudgetDescription(
         **envelope(loaded, provenance(cluster, evicts=True)),
         summary=f"{summary}, {item.desired} must be",
@@ -217,7 +221,7 @@ def list_workloads(cluster: LoadedCluster, namespace: str = "", text: str = "", 
     pending = sum(bool(item.pending) for item in items)
     return WorkloadsOverview(
         **envelope(cluster.cluster, provenance(cluster, _workloads_missing(cluster.cluster))),
-        summary=f"{counted(len(items), 'workload')}, {pending} of them with pending pods",
+        summary=counted_with(len(items), "workload", pending, "has pending pods", "have pending pods"),
         total=len(items),
         workloads=tuple(items[:most]),
     )
@@ -304,10 +308,10 @@ def cluster_summary(cluster: LoadedCluster) -> ClusterSummary:
     namespaces = {each.name for each in loaded.list(Namespace)} | {namespace for namespace, _ in cluster.pods.index}
     kinds = {"Node": len(cluster.nodes), "Pod": len(cluster.pods)}
     kinds |= {kind.__name__: len(list(loaded.list(kind))) for kind in loaded.kinds}
-    size = f"{counted(len(cluster.nodes), 'node')}, {counted(len(cluster.pods), 'pod')}"
+    size = f"{counted(len(cluster.nodes), 'node')}, {counted_with(len(cluster.pods), 'pod', pending, 'pending')}"
     return ClusterSummary(
         **envelope(loaded, provenance(cluster, every_unlisted(loaded, loaded.not_listed, "they are not counted"))),
-        summary=f"{size}, {pending} of them pending",
+        summary=size,
         nodes=len(cluster.nodes),
         pods=len(cluster.pods),
         pending=pending,

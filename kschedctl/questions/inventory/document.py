@@ -19,7 +19,7 @@ from kschedctl.questions.inventory.answer import (
 
 def cluster_document(answer: ClusterSummary, view: View) -> Document:
     """Lay out the size of a cluster."""
-    yield from first_line(answer, answer.summary)
+    yield from first_line(answer, answer.summary, heading=("Cluster",))
     yield from header(answer, view.now)
     yield GAP
     yield table(("kind", "objects"), [(kind, str(number)) for kind, number in answer.kinds.items()], numeric=(1,))
@@ -66,6 +66,10 @@ _COLUMNS: Final[Mapping[str, _Columns]] = {
 }
 
 
+#: The headings of the lists.
+_HEADINGS: Final = {"pods": "Pods", "workloads": "Workloads", "budgets": "Disruption budgets", "objects": "Search"}
+
+
 def _objects_table(what: str, items: Sequence[Any], total: int) -> Document:
     if items:
         columns = _COLUMNS[what]
@@ -78,16 +82,18 @@ def _objects_table(what: str, items: Sequence[Any], total: int) -> Document:
 
 def list_document(answer: PodsOverview | WorkloadsOverview | BudgetsOverview, view: View) -> Document:
     """Lay out a list of pods, workloads or disruption budgets."""
-    yield from first_line(answer, answer.summary)
-    yield from header(answer, view.now)
     what = next(name for name in _COLUMNS if hasattr(answer, name))
+    yield from first_line(answer, answer.summary, heading=(_HEADINGS[what],))
+    yield from header(answer, view.now)
     yield from _objects_table(what, getattr(answer, what), answer.total)
     yield from cautions(answer)
 
 
 def workload_document(answer: WorkloadDescription, view: View) -> Document:
     """Lay out a workload and its pods."""
-    yield from first_line(answer, answer.summary, Tone.BAD if answer.workload.pending else Tone.PLAIN)
+    yield from first_line(
+        answer, answer.summary, Tone.BAD if answer.workload.pending else Tone.PLAIN, (answer.workload.ref,)
+    )
     yield from header(answer, view.now)
     for what, names in (("Disruption budgets", answer.budgets), ("Claims", answer.claims)):
         if names:
@@ -101,7 +107,7 @@ def workload_document(answer: WorkloadDescription, view: View) -> Document:
 def budget_document(answer: BudgetDescription, view: View) -> Document:
     """Lay out a disruption budget and its pods."""
     blocks = not answer.budget.allowed and answer.budget.selected
-    yield from first_line(answer, answer.summary, Tone.BAD if blocks else Tone.PLAIN)
+    yield from first_line(answer, answer.summary, Tone.BAD if blocks else Tone.PLAIN, (f"Budget {answer.budget.key}",))
     if answer.budget.problem:
         yield Paragraph(f"It allows no eviction at all: {answer.budget.problem}")
     yield from header(answer, view.now)
@@ -113,7 +119,7 @@ def budget_document(answer: BudgetDescription, view: View) -> Document:
 
 def search_document(answer: SearchResults, view: View) -> Document:
     """Lay out the objects that a search found."""
-    yield from first_line(answer, answer.summary)
+    yield from first_line(answer, answer.summary, heading=(_HEADINGS["objects"],))
     yield from _objects_table("objects", answer.items, answer.total)
     yield from cautions(answer)
 

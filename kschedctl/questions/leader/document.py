@@ -138,17 +138,18 @@ _WIDE: Final = ("election", "holder", "pod", "node", "since", "renewed", "lease"
 
 def overview_document(answer: LeaderOverview, view: View) -> Document:
     """Lay out all elections."""
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.yes and answer.complete else Tone.BAD)
+    tone = Tone.GOOD if answer.yes and answer.complete else Tone.BAD if answer.elections else Tone.PLAIN
+    yield from first_line(answer, answer.summary, tone, ("Leader elections",))
     yield from header(answer, view.now)
     if view.drawn:
         # The first line is about the scheduler alone, and a page is long: problems of all elections come next.
         yield from _problems(answer.problems)
-        if (drawn := lease_bars(answer.elections)) is not None:
-            yield from (GAP, drawn)
     if answer.suggestions:
         yield Heading("Suggestions")
         steps = [(one.summary, one.then or one.untried, one.commands) for one in answer.suggestions]
         yield from numbered_changes(steps, every=view.wide)
+    if view.drawn and (drawn := lease_bars(answer.elections)) is not None:
+        yield from (GAP, drawn)
     if answer.elections:
         yield GAP
         headings = _WIDE if view.wide else _NARROW
@@ -275,7 +276,8 @@ def simulation_document(answer: LeaderSimulation, view: View) -> Document:
     if answer.suggested is not None and answer.suggested_for == "failOver":
         yield from _suggestion(answer.suggested, answer.suggested_for)
     good = answer.exclusive and answer.bounds.exclusive
-    yield Paragraph(answer.summary, Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD)
+    tone = Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD
+    yield Paragraph(answer.summary, tone, heading=("Simulated leader election",))
     facts = (
         f"{answer.candidates} candidates",
         _times(answer.times),

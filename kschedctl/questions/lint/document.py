@@ -154,9 +154,9 @@ def document(report: LintReport, view: View) -> Document:
     if view.drawn:
         yield from _headline(view)
         if view.told:
-            yield from (GAP, rules_bars(view.told))
             yield Heading("Findings")
             yield findings_table(view.told, _TONES)
+            yield from (GAP, rules_bars(view.told))
             yield Heading("Lines")
     shown = view.by_severity[:_MOST_DRAWN] if view.drawn else view.told
     for diagnosis in shown:
@@ -177,7 +177,7 @@ def document(report: LintReport, view: View) -> Document:
 def _headline(view: LintView) -> Document:
     clean = not view.failed and not view.told
     tone = Tone.GOOD if clean else Tone.BAD if view.drawn and view.failed else Tone.STRONG
-    yield Paragraph(view.headline, tone)
+    yield Paragraph(view.headline, tone, heading=("Lint",))
     for line in _beside(view):
         yield Paragraph(line, Tone.FAINT)
 
@@ -297,7 +297,7 @@ def rule_document(pages: RulePages, view: View) -> Document:
 
 
 def _page(page: RulePage, view: View) -> Document:
-    yield Paragraph(f"{page.code} {page.name}", Tone.STRONG)
+    yield Paragraph(f"{page.code} {page.name}", Tone.STRONG, heading=(f"Rule {page.code}",))
     state = page.severity if page.on else f"off by default, {page.severity}"
     facts = [state] + ([f"{page.place}: {page.place_in_words}"] if page.place else [])
     yield Phrases((*facts, *(("needs --snapshot",) if page.needs_snapshot else ())))

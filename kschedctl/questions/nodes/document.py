@@ -184,7 +184,7 @@ _BY_TAINTS: Final = "taints"
 def overview_document(answer: NodesOverview, view: View) -> Document:
     """Lay out several nodes."""
     by_default = answer.by == _BY_TAINTS
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.yes else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.yes else Tone.BAD, ("Nodes",))
     yield from header(answer, view.now)
     yield GAP
     if view.drawn and answer.nodes:
@@ -215,7 +215,8 @@ def overview_document(answer: NodesOverview, view: View) -> Document:
 def description_document(answer: NodeDescription, view: View) -> Document:
     """Lay out one node."""
     node = answer.node
-    yield from first_line(answer, answer.summary, Tone.GOOD if node.available and answer.yes else Tone.BAD)
+    heading = f"Node {node.name}", (node.problem or node.status).capitalize()
+    yield from first_line(answer, answer.summary, Tone.GOOD if node.available and answer.yes else Tone.BAD, heading)
     facts = {"zone": node.zone, "type": node.instance_type, "pool": node.pool, "kubelet": node.kubelet_version}
     if any(facts.values()):
         yield Phrases(tuple(f"{what} {value}" for what, value in facts.items() if value))

@@ -79,7 +79,7 @@ def document(answer: Optimum, view: View) -> Document:
         view: The part of the answer that is shown.
     """
     tone = Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD
-    yield from first_line(answer, answer.summary, tone)
+    yield from first_line(answer, answer.summary, tone, ("Best placement",))
     yield from header(answer, view.now)
     if not answer.multi_step_finished:
         yield Paragraph("The simulated scheduler does not finish: pods keep evicting each other.", Tone.CAUTION)
@@ -234,7 +234,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
     Args:
         view: The part of the answer that is shown.
     """
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN, ("Fewest nodes",))
     yield from header(answer, view.now)
     if view.drawn:
         yield from emptied_charts(answer, view.overview)
@@ -291,7 +291,7 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     Args:
         view: The part of the answer that is shown.
     """
-    yield from first_line(answer, answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
+    yield from first_line(answer, answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED, ("New nodes",))
     yield from header(answer, view.now)
     yield from purchase_charts(answer, view.overview)
     if answer.kinds:

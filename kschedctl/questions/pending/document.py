@@ -35,8 +35,10 @@ _FATES: Final = (
 
 def document(answer: Pending, view: View) -> Document:
     """Lay out an answer."""
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
+    yield from first_line(answer, answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD, ("Pending pods",))
     yield from header(answer, view.now)
+    yield from _groups_table(answer, view)
+    yield from _changes(answer, every=view.wide)
     if view.drawn:
         if answer.groups:
             longest = max((_n_pods(group) for group in answer.groups), default=1)
@@ -60,8 +62,6 @@ def document(answer: Pending, view: View) -> Document:
             )
         if view.overview is not None and view.overview.nodes:
             yield from (GAP, nodes_map(view.overview))
-    yield from _groups_table(answer, view)
-    yield from _changes(answer, every=view.wide)
     yield from cautions(answer)
     yield from next_questions(_questions(answer, view))
 

@@ -194,7 +194,8 @@ def document(answer: Preemption, view: View) -> Document:
     """Lay out an answer."""
     tone = _STYLES.get(answer.verdict.result, Tone.BAD)
     by_group = answer.group is not None and bool(answer.group.victims)
-    yield from first_line(answer, answer.verdict.summary, tone if answer.helped or tone is not Tone.MIXED else Tone.BAD)
+    tone = tone if answer.helped or tone is not Tone.MIXED else Tone.BAD
+    yield from first_line(answer, answer.verdict.summary, tone, (f"Preemption for {answer.pod.key}",))
     yield from header(answer, view.now, answer.pod)
     if answer.verdict.result is not Result.FITS:
         yield from diagnosis_section(
@@ -202,11 +203,6 @@ def document(answer: Preemption, view: View) -> Document:
         )
         if answer.group is not None:
             yield from pod_group_section(answer.group, every_member=view.wide)
-        if view.drawn:
-            if view.overview is not None and (answer.candidates or answer.not_helpful):
-                yield from (GAP, preemption_map(answer, view.overview))
-            if answer.candidates:
-                yield from (GAP, candidates_bars(answer), criteria_table(answer))
         yield from _victims_section(answer, every=view.wide, most=_DRAWN if view.drawn else None)
         if not view.drawn:
             lost = [(c, c.lost_at) for c in answer.candidates if c.lost_at is not None]
@@ -241,6 +237,11 @@ def document(answer: Preemption, view: View) -> Document:
             text = f"{counted(answer.not_looked_at, 'node')} not tried: enough candidates were found first"
             yield Paragraph(text, Tone.FAINT, indent=2)
         yield from cures_section(answer.cures, every=view.wide)
+        if view.drawn:
+            if view.overview is not None and (answer.candidates or answer.not_helpful):
+                yield from (GAP, preemption_map(answer, view.overview))
+            if answer.candidates:
+                yield from (GAP, candidates_bars(answer), criteria_table(answer))
         if answer.preemption_message:
             yield Heading("Message of kube-scheduler about preemption")
             yield Verbatim(answer.preemption_message)
@@ -265,7 +266,7 @@ def list_document(found: PreemptionList, view: View) -> Document:
     if len(answers) == 1:
         yield from document(answers[0], view)
         return
-    yield from first_line(merged_envelope(answers), found.summary, Tone.STRONG)
+    yield from first_line(merged_envelope(answers), found.summary, Tone.STRONG, ("Preemption",))
     shown = provenance(answers[0], view.now)
     yield shown
     if view.named or view.wide:
@@ -374,7 +375,9 @@ def _next_section(answer: Preemption) -> Document:
 
 def threat_document(answer: Threat, view: View) -> Document:
     """Lay out the pending pods that would preempt a pod."""
-    yield from first_line(answer, answer.summary, Tone.BAD if answer.takers else Tone.GOOD)
+    yield from first_line(
+        answer, answer.summary, Tone.BAD if answer.takers else Tone.GOOD, (f"Preemption of {answer.victim}",)
+    )
     of_class = f" ({answer.priority_class_name})" if answer.priority_class_name else ""
     yield Phrases((f"priority {answer.priority}{of_class}", f"{counted(answer.pending, 'pod')} pending"))
     yield from header(answer, view.now)

@@ -17,7 +17,7 @@ _NAMES: Final = 3
 def document(answer: Provisioning, view: View) -> Document:
     """Lay out an answer."""
     tone = Tone.GOOD if not answer.waiting else Tone.MIXED if answer.nodes or answer.fitting else Tone.BAD
-    yield from first_line(answer, answer.summary, tone)
+    yield from first_line(answer, answer.summary, tone, ("Provisioning",))
     yield from header(answer, view.now)
     if answer.nodes:
         yield from _nodes(answer, view)

@@ -119,15 +119,16 @@ _FEW: Final = 3
 
 def document(answer: RolledOut, view: View) -> Document:
     """Lay out an answer."""
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.finished else Tone.BAD)
+    workload = answer.workload
+    subject = f"Rollout of {workload.kind} {workload.namespace}/{workload.name}"
+    heading, tone = ("Finishes", Tone.GOOD) if answer.finished else ("Hangs", Tone.BAD)
+    yield from first_line(answer, answer.summary, tone, (subject, heading))
     yield from header(answer, view.now)
     took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
     ended = f"; {took} of virtual time" if answer.finished and answer.steps else ""
     available = f"{answer.available_before} available at first, {answer.available_least} at the lowest"
     yield Paragraph(f"{answer.strategy}; {available}{ended}", Tone.FAINT)
     yield from diagnosis_section(answer.diagnoses)
-    if view.drawn:
-        yield from charts_section(answer, view.overview)
     if answer.held and answer.steps and not answer.diagnoses:
         yield from (GAP, Paragraph(answer.held, Tone.BAD))
     if answer.waiting and not answer.finished:
@@ -138,6 +139,8 @@ def document(answer: RolledOut, view: View) -> Document:
                     yield Paragraph(f"{side}: {listed(pods, most=len(pods) if view.wide else _FEW)}", indent=2)
             yield Verbatim(group.message or "not tried")
     yield from cures_section(answer.suggestions, every=view.wide)
+    if view.drawn:
+        yield from charts_section(answer, view.overview)
     yield from _steps(answer, every=view.wide)
     if answer.placements and answer.steps:
         yield Heading("New pods")

@@ -60,7 +60,8 @@ def document(answer: Simulated, view: View) -> Document:
     """Lay out an answer."""
     waits = bool(answer.waiting)
     tone = Tone.CAUTION if answer.interrupted else Tone.BAD if waits and not answer.placed else Tone.MIXED
-    yield from first_line(answer, answer.summary, tone if waits or answer.interrupted else Tone.GOOD)
+    tone = tone if waits or answer.interrupted else Tone.GOOD
+    yield from first_line(answer, answer.summary, tone, ("Simulation of the queue",))
     yield from header(answer, view.now)
     if answer.attempts:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
@@ -73,8 +74,6 @@ def document(answer: Simulated, view: View) -> Document:
         names = listed(answer.ended, most=n_ended if view.wide else _FEW)
         told = f"{counted(n_ended, 'pod')} being deleted in the snapshot {verb} deletion time: {names}"
         yield Paragraph(told, Tone.FAINT)
-    if view.drawn:
-        yield from _charts(answer, view.overview)
     if answer.groups:
         yield Heading("Gangs" if all(group.min_count is not None for group in answer.groups) else "Pod groups")
         rows = [
@@ -93,6 +92,8 @@ def document(answer: Simulated, view: View) -> Document:
         yield table(("group", "minCount", "placed", "attempts", "result"), rows, numeric=(1, 3), tones=tones)
     yield from waiting_pods(answer.waiting, every=view.wide)
     yield from cures_section(answer.cures, every=view.wide)
+    if view.drawn:
+        yield from _charts(answer, view.overview)
     places = {placement.pod: placement.node for placement in answer.placements}
     members = {attempt.group: attempt.members for attempt in answer.group_attempts}
     nodes = {group: Counter(places[pod] for pod in pods if pod in places) for group, pods in members.items()}

@@ -2,14 +2,14 @@
 
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import counted
-from kschedctl.questions.document import GAP, Document, Verbatim
+from kschedctl.questions.document import GAP, Document, Paragraph, Verbatim
 from kschedctl.questions.frame import View, time_and_age
 from kschedctl.questions.snapshot.answer import SnapshotInfo
 
 
 def document(info: SnapshotInfo, view: View) -> Document:
     """Lay out the contents of a snapshot."""
-    yield Verbatim(info.summary, indent=0)
+    yield Paragraph(info.summary, heading=("Snapshot",))
     yield from _origin(info, view)
     yield GAP
     for kind, number in info.kinds.items():
@@ -33,7 +33,7 @@ def document(info: SnapshotInfo, view: View) -> Document:
 def _origin(info: SnapshotInfo, view: View) -> Document:
     if info.taken_at is not None:
         what = "captured" if info.captured else "newest time"
-        yield Verbatim(f"{what:11} {time_and_age(info.taken_at, view.now)}")
+        yield Verbatim(f"{what:11} {', '.join(time_and_age(info.taken_at, view.now))}")
     yield Verbatim(f"{'Kubernetes':11} {info.git_version or 'unknown'}")
     if info.kschedctl_version:
         yield Verbatim(f"{'captured by':11} kschedctl {info.kschedctl_version}")

@@ -22,7 +22,7 @@ def document(answer: Sweep, view: View) -> Document:
     """Lay out an answer."""
     bad = answer.failed == answer.done + answer.failed and answer.failed
     tone = Tone.CAUTION if answer.interrupted else Tone.BAD if bad else Tone.MIXED if answer.failed else Tone.GOOD
-    yield Paragraph(answer.summary, tone)
+    yield Paragraph(answer.summary, tone, heading=("Sweep",))
     axes = listed([f"{axis.name} ({axis.values})" for axis in answer.axes], most=len(answer.axes))
     yield Paragraph(f"{answer.ask} for each case; axes: {axes}", Tone.FAINT)
     if answer.goals:

@@ -58,7 +58,9 @@ _FEW: Final = 5
 
 def document(found: Verification, view: View) -> Document:
     """Lay out a comparison."""
-    yield from first_line(found, found.summary, Tone.GOOD if found.equal else Tone.BAD)
+    yield from first_line(
+        found, found.summary, Tone.GOOD if found.equal else Tone.BAD, ("Comparison with kube-scheduler",)
+    )
     yield from header(found, view.now)
     if view.drawn:
         yield _agreement(found)

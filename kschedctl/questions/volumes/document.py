@@ -101,7 +101,7 @@ _STATES: Final = {
 def claim_document(answer: ClaimVolumes, view: View) -> Document:
     """Lay out the answer for one claim."""
     claim = answer.claim
-    yield from first_line(answer, claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
+    yield from first_line(answer, claim.summary, Tone.GOOD if claim.usable else Tone.BAD, (f"Claim {claim.name}",))
     modes = f", {', '.join(claim.access_modes)}" if claim.access_modes else ""
     mode = f" ({claim.binding_mode})" if claim.binding_mode else " (which does not exist)"
     given = ", the default" if claim.controller.default_class else ""
@@ -126,7 +126,9 @@ def claim_document(answer: ClaimVolumes, view: View) -> Document:
 
 def pod_document(answer: PodVolumes, view: View) -> Document:
     """Lay out the answer for one pod."""
-    yield from first_line(answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from first_line(
+        answer, answer.summary, Tone.GOOD if answer.usable else Tone.BAD, (f"Volumes of {answer.pod}",)
+    )
     yield from header(answer, view.now)
     if answer.claims:
         yield GAP
@@ -162,7 +164,8 @@ def list_document(found: VolumesList, view: View) -> Document:
     claims = [answer.claim for answer in answers]
     stuck, trapped = any(not claim.usable for claim in claims), any(claim.trap is not None for claim in claims)
     basis = merged_envelope(answers)
-    yield from first_line(basis, found.summary, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
+    tone = Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD
+    yield from first_line(basis, found.summary, tone, ("Volume claims",))
     yield from header(basis, view.now)
     yield GAP
     if view.drawn:

@@ -1,8 +1,8 @@
 """The forms of questions that take long: drain, simulation, capacity, changes for pending pods, and comparison."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -17,7 +17,6 @@ from litestar.response import Redirect
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.questions.diff.answer import Diff
 from kschedctl.questions.diff.document import DiffView
-from kschedctl.questions.document import Block, Document
 from kschedctl.questions.documents import document
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
@@ -26,6 +25,7 @@ from kschedctl.questions.lint.document import LintView
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.access import COOKIE, Access, local_address, session_of, user_of
 from kschedctl.web.jobs import Job, begin_job, read_answer
+from kschedctl.web.pages.names import known_names
 from kschedctl.web.pages.sheet import FORMS_OF_REQUESTS, Part, Sheet, error_blocks, framed, laid_out
 from kschedctl.web.pages.visit import AnyRequest, Links, ServerState, Visit, page, path_of
 from kschedctl.web.questions.question import Body, Question, form_values
@@ -66,18 +66,34 @@ def fields_of(question: Question) -> Iterator[Field]:
 
 def form_page(cluster: LoadedCluster, visit: Visit, name: str, title: str, handle: AnalysisHandle) -> str:
     """Return the page with the form of a question."""
+    # A mistyped address is an error, as for the question itself.
+    BY_NAME[name].asked({}, visit.own, is_complete=False)
+    return refused_page(cluster, visit, name, title, "", (), handle)
+
+
+def refused_page(
+    cluster: LoadedCluster,
+    visit: Visit,
+    name: str,
+    title: str,
+    manifest: str,
+    problems: Sequence[str],
+    handle: AnalysisHandle,
+) -> str:
+    """Return the page with the form of a question, as it was filled in, and what is wrong with it."""
     question = BY_NAME[name]
     sheet = Sheet(cluster, visit, handle)
     fields = tuple(fields_of(question))
-    # A mistyped address is an error, as for the question itself.
-    question.asked({}, visit.own, is_complete=False)
     return sheet.html(
         "job_form.html.j2",
         title,
         summary=question.summary,
         question=name,
         fields=fields,
+        names=known_names(sheet.cluster, (field.name for field in fields)),
         sent=dict(visit.own),
+        manifest=manifest,
+        problems=problems,
         has_manifest=question.body is not Body.NONE,
         takes_what_ifs=question.what_ifs,
     )
@@ -173,8 +189,8 @@ async def show_job(request: AnyRequest, id_: FromPath[str], served: NamedDepende
 
 
 @post("/jobs", media_type=MediaType.HTML)
-async def start_job(request: AnyRequest, served: NamedDependency[Served]) -> Redirect:
-    """Start the job of a form, and lead to its page."""
+async def start_job(request: AnyRequest, served: NamedDependency[Served]) -> Response[Any]:
+    """Start the job of a form, and lead to its page; a form that is refused is shown again as it was filled in."""
     sent = [(name, value) for name, value in await form_values(request) if value.strip()]
     fields = dict(sent)
     question = BY_NAME.get(fields.get(_QUESTION, ""))
@@ -183,8 +199,18 @@ async def start_job(request: AnyRequest, served: NamedDependency[Served]) -> Red
     values = [(name, value) for name, value in sent if name not in (_QUESTION, _MANIFEST)]
     body = fields.get(_MANIFEST, "").replace("\r\n", "\n").encode()
     user = user_of(request.scope, served.settings)
-    job = begin_job(served.jobs, question, values, body, served.settings.compare, user)
     visit = Visit.of(request, served).having(values)
+    try:
+        job = begin_job(served.jobs, question, values, body, served.settings.compare, user)
+    except InputError as error:
+        path, title = next((path, title) for path, name, title in _FORMS if name == question.name)
+        known = {field.name for field in fields_of(question)} | {each[0] for each in visit.values}
+        if not known.issuperset(name for name, _ in values):
+            raise
+        visit = replace(visit, path=path, values=tuple(values))
+        lines = tuple(line.strip() for line in error.lines())
+        text = await served.ask(refused_page, visit, question.name, title, body.decode(), lines)
+        return Response(text, status_code=400, media_type=MediaType.HTML)
     return Redirect(visit.address(path_of("jobs", job.id)), status_code=303)
 
 
@@ -225,26 +251,23 @@ def try_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> st
 def tried_page(cluster: LoadedCluster, visit: Visit, manifest: str, handle: AnalysisHandle) -> str:
     """Return the page with the answers about a manifest."""
     sheet = Sheet(cluster, visit, handle)
-    text = manifest.encode()
-    parts = (
-        _attempted_part(
-            sheet, "Scheduling", lambda: document(sheet.answer("explain_manifest", body=text), sheet.view())
-        ),
-        _attempted_part(sheet, "Lint", lambda: _linted(sheet, text)),
-    )
-    return sheet.html("try.html.j2", "Try a manifest", parts, manifest=manifest)
+    return sheet.html("try.html.j2", "Try a manifest", tuple(_attempts(sheet, manifest.encode())), manifest=manifest)
 
 
-def _attempted_part(sheet: Sheet, heading: str, blocks: Callable[[], Iterable[Block]]) -> Part:
+def _attempts(sheet: Sheet, manifest: bytes) -> Iterator[Part]:
+    """Yield where the pods of a manifest would be scheduled, and what lint finds; one error if it cannot be read."""
     try:
-        return sheet.laid_out(blocks(), heading)
+        linted = sheet.run(linted_manifest, LintQuery(), manifest)
     except InputError as error:
-        return sheet.laid_out(error_blocks(error), heading)
-
-
-def _linted(sheet: Sheet, manifest: bytes) -> Document:
-    linted = sheet.run(linted_manifest, LintQuery(), manifest)
-    return document(report(linted), LintView(linted=linted, drawn=True))
+        yield sheet.laid_out(error_blocks(error), "Manifest")
+        return
+    try:
+        yield sheet.laid_out(document(sheet.answer("explain_manifest", body=manifest), sheet.view()), "Scheduling")
+    except InputError as error:
+        yield sheet.laid_out(error_blocks(error), "Scheduling" if linted.n_objects else "Manifest")
+        if not linted.n_objects:
+            return
+    yield sheet.laid_out(document(report(linted), LintView(linted=linted, drawn=True)), "Lint")
 
 
 @post("/try", media_type=MediaType.HTML, status_code=200)

@@ -9,16 +9,17 @@ from litestar import Router
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.common.wording import counted
-from kschedctl.objects.core import Namespace
 from kschedctl.questions.charts import Bars, NodeMap
-from kschedctl.questions.document import Paragraph, Provenance, Questions, Table
+from kschedctl.questions.document import Paragraph, Provenance, Questions, Table, Tone
 from kschedctl.questions.explain.answer import Explanation
 from kschedctl.questions.explain.document import ExplainView
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.inventory.analysis import pod_items
 from kschedctl.questions.inventory.answer import BudgetsOverview, PodsOverview, SearchResults
+from kschedctl.questions.leader.answer import LeaderOverview
 from kschedctl.questions.volumes.answer import PodVolumes, VolumesList
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.web.pages.names import known_names
 from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
 from kschedctl.web.pages.visit import Values, Visit, page
 from kschedctl.web.questions.question import AskedRequest
@@ -40,6 +41,7 @@ def pod_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> st
         nodes=tuple(request.node),
         reasons=request.why,
         withstand=request.withstand,
+        applied=bool(request.apply_suggestion),
     )
     names = tuple(visit.names.items())
     parts = [sheet.part(explanation, shown)]
@@ -52,7 +54,9 @@ def pod_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> st
     else:
         parts += [sheet.part(volumes, sheet.view(), "Volumes")] if volumes.claims else []
     actions = tuple(_belongs_to(sheet, visit))
-    return sheet.html("answer.html.j2", f"Pod {query.namespace}/{query.name}", parts, actions=actions)
+    return sheet.html(
+        "answer.html.j2", f"Pod {query.namespace}/{query.name}", parts, actions=actions, headed=parts[0].page
+    )
 
 
 def _belongs_to(sheet: Sheet, visit: Visit) -> Iterator[tuple[str, str]]:
@@ -85,7 +89,8 @@ def object_page(
     """Return the page of a node, a workload, a claim or a disruption budget."""
     sheet = Sheet(cluster, visit, handle)
     part = sheet.part(sheet.answer(question, visit.asked), sheet.view(wide=wide))
-    return sheet.html("answer.html.j2", title.format_map(visit.names), (part,))
+    headed = part.page if part.page.state else None
+    return sheet.html("answer.html.j2", title.format_map(visit.names), (part,), headed=headed)
 
 
 OBJECTS: Final = Router(
@@ -101,7 +106,7 @@ OBJECTS: Final = Router(
 
 #: The lists: path, question, title, fields of the form, and the kind of the names in the list.
 _LISTS: Final = (
-    ("/pods", "show_pods", "Pods", ("namespace", "q", "selector"), "Pod"),
+    ("/pods", "show_pods", "Pods", ("pending", "namespace", "workload", "node", "q", "selector"), "Pod"),
     ("/nodes", "list_nodes", "Nodes", ("selector", "by", "sort-by"), "Node"),
     ("/workloads", "show_workloads", "Workloads", ("namespace", "q"), "Pod"),
     ("/claims", "show_claims", "Claims", ("namespace", "selector"), "PersistentVolumeClaim"),
@@ -125,15 +130,8 @@ def list_page(
         part = sheet.laid_out((Paragraph("no claims"),))
     else:
         part = sheet.part(answer, sheet.view())
-    known = namespaces(sheet) if "namespace" in fields else []
-    values = {"fields": fields, "namespaces": known, "sent": dict(visit.own)}
-    return sheet.html("list.html.j2", title, (part,), **values)
-
-
-def namespaces(sheet: Sheet) -> list[str]:
-    """Return the namespaces to choose from."""
-    known = {each.name for each in sheet.cluster.cluster.list(Namespace)}
-    return sorted(known | {namespace for namespace, _ in sheet.cluster.pods.index})
+    values = {"fields": fields, "names": known_names(sheet.cluster, fields), "sent": dict(visit.own)}
+    return sheet.html("list.html.j2", title, (part,), in_full=True, **values)
 
 
 def search_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
@@ -160,7 +158,7 @@ def pending_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -
     """Return the page about pending pods."""
     sheet = Sheet(cluster, visit, handle)
     part = pending_part(sheet, visit.asked)
-    values = {"fields": _FIELDS, "namespaces": namespaces(sheet), "sent": dict(visit.own)}
+    values = {"fields": _FIELDS, "names": known_names(sheet.cluster, _FIELDS), "sent": dict(visit.own)}
     actions = (("Find causes, and changes that help, in the background", visit.address("/changes", visit.asked)),)
     return sheet.html("list.html.j2", "Pending pods", (part,), actions=actions, **values)
 
@@ -201,7 +199,7 @@ def overview_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) 
         pending_part(sheet, (), "Pending pods", (Bars, Paragraph, Questions, Table)),
         sheet.attempt("Nodes", "list_nodes", only=(NodeMap,)),
         _blocking_budgets(sheet),
-        sheet.attempt("Leader elections", "show_leaders", only=(Paragraph, Table)),
+        _elections(sheet),
     )
     return sheet.html("answer.html.j2", visit.server.name, parts)
 
@@ -215,6 +213,19 @@ def _blocking_budgets(sheet: Sheet) -> Part:
     blocking = tuple(each for each in answer.budgets if not each.allowed and each.selected)
     shown = msgspec.structs.replace(answer, budgets=blocking, total=len(blocking))
     return sheet.part(shown, sheet.view(), heading, only=(Table,))
+
+
+def _elections(sheet: Sheet) -> Part:
+    """Return the leader elections; a snapshot without Leases is nothing to worry about."""
+    heading = "Leader elections"
+    try:
+        answer: LeaderOverview = sheet.answer("show_leaders")
+    except ClusterError as error:
+        return sheet.laid_out(error_blocks(error), heading)
+    if not answer.elections and not answer.problems and not answer.unlisted:
+        text = "The cluster state has no Leases, so nothing is known of the elections."
+        return sheet.laid_out((Paragraph(text, Tone.FAINT),), heading)
+    return sheet.part(answer, sheet.view(), heading, only=(Paragraph, Table))
 
 
 OVERVIEW: Final = Router("/", route_handlers=[page("/", overview_page)])

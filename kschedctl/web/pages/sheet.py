@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
+from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
 from jinja2 import Environment, PackageLoader
@@ -143,6 +144,11 @@ def framed(template: str, visit: Visit, link: object = None, **values: object) -
         "link": link or _no_link,
         "what_if_options": WHAT_IFS,
         "age": age_of(visit.server),
+        "version": version("kschedctl"),
+        "lead": link.question if isinstance(link, Links) else nowhere,
+        "in_full": False,
+        "has_frame": True,
+        "headed": None,
         "menu": _MENU,
     }
     return _environment().get_template(template).render({"parts": (), "notices": (), "actions": (), **frame, **values})
@@ -182,13 +188,17 @@ def error_blocks(error: KschedctlError) -> Iterator[Block]:
 def age_of(server: ServerState) -> str:
     """Return the age of the cluster in words.
 
-    >>> age_of(ServerState(name="prod", live=True, age=3.2)), age_of(ServerState(name="prod", age=300.0))
-    ('live, 3 s old', 'snapshot of 5 min ago')
+    >>> age_of(ServerState(name="prod", live=True, age=3.2))
+    'live, 3 s old'
+    >>> age_of(ServerState(name="prod", age=300.0, written_at="2026-05-04 11:55:00 UTC"))
+    'state of 2026-05-04 11:55:00 UTC, 5 min ago'
     """
     if server.live:
         return f"live, {server.age or 0:.0f} s old"
     now = datetime.now(UTC)
-    return "snapshot" if server.age is None else f"snapshot of {age_in_words(now - timedelta(seconds=server.age), now)}"
+    if server.age is None:
+        return "snapshot"
+    return f"state of {server.written_at}, {age_in_words(now - timedelta(seconds=server.age), now)}"
 
 
 @cache

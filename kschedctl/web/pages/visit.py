@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode
 from weakref import WeakKeyDictionary
@@ -16,6 +17,7 @@ from kschedctl.controllers.workloads.ownership import MAKERS
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.document import Question
+from kschedctl.questions.frame import time_in_words
 from kschedctl.questions.inventory.analysis import pods_by_workload
 from kschedctl.web.questions.question import OFFERED, parameters
 from kschedctl.web.served import Served
@@ -42,6 +44,8 @@ class ServerState:
     version: int = 0
     #: The age of the cluster, in seconds; ``None`` if unknown.
     age: float | None = None
+    #: The time of the cluster's state with its zone; empty if unknown.
+    written_at: str = ""
     #: The reason why the cluster is out of date; empty if it is not.
     problem: str = ""
     #: The snapshots that the cluster can be compared with.
@@ -50,8 +54,11 @@ class ServerState:
     @classmethod
     def of(cls, served: Served) -> "ServerState":
         """Return the current state of a server."""
+        age = served.source.age
+        written_at = "" if age is None else time_in_words(datetime.now(UTC) - timedelta(seconds=age - 0.5))
         return cls(
             name=served.source.name,
+            written_at=written_at,
             compare=tuple(each.source.paths[0] for each in served.settings.compare),
             **served.state(),
         )
@@ -219,6 +226,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
 #: The options of next questions that pages have as parameters.
 _OPTIONS: Final = frozenset(
     (
+        "apply_suggestion",
         "by",
         "ignore_daemonsets",
         "node",

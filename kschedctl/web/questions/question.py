@@ -147,6 +147,8 @@ class Question:
     #: True if it takes long, so that it runs as a job.
     is_job: bool = False
 
+    #: A check of parameters and body together, which raises InputError.
+    check: Callable[[Any], None] | None = None
     #: The request that declares its options; by default the one that the function takes.
     request: type[AnalysisRequest[Any]] | None = None
 
@@ -241,9 +243,11 @@ class Question:
         if self.of_request is None:
             return Asked(query, texts, content, compare)
         own = self.own(**{each.name: getattr(query, each.name) for each in msgspec.structs.fields(self.own)})
-        return AskedRequest(
-            own, texts, content, compare, request=_requested(self.of_request, query, is_complete=is_complete)
-        )
+        request = _requested(self.of_request, query, is_complete=is_complete)
+        asked = AskedRequest(own, texts, content, compare, request=request)
+        if self.check is not None and is_complete:
+            self.check(asked)
+        return asked
 
 
 def parameters_with(query: type[Query], kind: type[AnalysisRequest[Any]]) -> type[Query]:

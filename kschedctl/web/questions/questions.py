@@ -82,6 +82,7 @@ class PodsQuery(Query, frozen=True, kw_only=True):
     selector: Annotated[str, Meta(description="All pods with matching labels, such as app=web.")] = ""
     node: Annotated[str, Meta(description="The node that the pods are bound to.")] = ""
     pending: Annotated[bool, Meta(description="Pending pods only.")] = False
+    workload: Annotated[str, Meta(description="The workload that owns the pods, such as Deployment shop/web.")] = ""
     q: _Text = ""
     limit: _Limit = 500
 
@@ -123,6 +124,7 @@ def show_pods(cluster: LoadedCluster, asked: Asked[PodsQuery], handle: AnalysisH
         selector=query.selector,
         node=query.node,
         pending=query.pending,
+        workload=query.workload,
         text=query.q,
         most=query.limit,
     )
@@ -412,13 +414,20 @@ def simulate_queue(
     return asked.request.answer(changed, handle)
 
 
+def require_pod(asked: Asked[CapacityQuery]) -> None:
+    """Check that a question about copies is about a pod or a manifest.
+
+    Raises InputError if it is not, or about both.
+    """
+    if bool(asked.query.pod) == bool(asked.body.strip()):
+        raise InputError("either a pod or a manifest is needed", path="pod", hint="give one of them")
+
+
 def count_copies(
     cluster: LoadedCluster, asked: AskedRequest[CapacityQuery, CapacityRequest], handle: AnalysisHandle
 ) -> Answer:
     """Count how many more copies of a pod or workload fit, and show what stops the next copy."""
     query = asked.query
-    if bool(query.pod) == bool(asked.body.strip()):
-        raise InputError("either a pod or a manifest is needed", path="pod", hint="give one of them")
     if query.pod:
         namespace, _, name = query.pod.rpartition("/")
         changed = asked.over(cluster, handle)

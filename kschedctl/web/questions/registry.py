@@ -61,6 +61,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         method="POST",
         body=Body.OPTIONAL,
         is_job=True,
+        check=ask.require_pod,
     ),
     Question("/diff", ask.compare, (diff.Diff,), method="POST", is_job=True),
     *(

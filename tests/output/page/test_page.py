@@ -6,7 +6,9 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -37,9 +39,11 @@ from kschedctl.questions.document import (
 from tests.cli.in_process import run
 from tests.hostile_names import AS_IT_IS, MARKUP, NASTY, snapshot
 
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
 
 def page(*blocks: Block) -> lxml.html.HtmlElement:
-    return lxml.html.fromstring(as_page(blocks, lambda question: f"kschedctl {question.command}"))
+    return lxml.html.fromstring(as_page(blocks, lambda question: f"kschedctl {question.command}", NOW))
 
 
 def texts(root: lxml.html.HtmlElement, selector: str) -> list[str]:
@@ -48,6 +52,9 @@ def texts(root: lxml.html.HtmlElement, selector: str) -> list[str]:
 
 ANSWER = Paragraph("web fits on 2 of 3 nodes.", Tone.GOOD)
 TABLE = table(("node", "cpu"), [("a", "1"), ("b", ("2", "also 3"))], numeric=(1,), tones=(Tone.STRONG, Tone.PLAIN))
+COUNTS = table(("pods", "workload", "reason"), [("1", "web", "x")], numeric=(0,))
+HEADED = Paragraph("web fits on 2 of 3 nodes.", Tone.GOOD, heading=("Pod web", "Fits"))
+BASIS = Provenance((), ("rules of 1.36",), (), "prod/", "11:55 UTC", "5 min ago")
 BARS = Bars(
     title="Node a",
     headings=("resource", "free"),
@@ -76,6 +83,18 @@ TIMELINE = Timeline(
     [
         ((ANSWER,), "title", ["web fits on 2 of 3 nodes."]),
         ((ANSWER,), "h1.tone-good", ["web fits on 2 of 3 nodes."]),
+        ((HEADED,), "h1", ["Pod web \u00b7 Fits"]),
+        ((HEADED,), "h1 .state.tone-good", ["Fits"]),
+        ((HEADED,), "p.lead.tone-good", ["web fits on 2 of 3 nodes."]),
+        ((HEADED,), "title", ["Pod web \u00b7 Fits"]),
+        (
+            (ANSWER, BASIS),
+            ".top",
+            [f"kschedctl {version('kschedctl')} prod/ State11:55 UTC Page2026-05-04 12:00:00 UTC"],
+        ),
+        ((ANSWER, BASIS), ".provenance", ["rules of 1.36"]),
+        ((ANSWER, TABLE), "td.name", ["a", "b"]),
+        ((ANSWER, COUNTS), "td.name", ["web"]),
         ((ANSWER, Paragraph("and more", Tone.FAINT, 2)), "p.tone-faint.indented", ["and more"]),
         ((ANSWER, Heading("Why"), Paragraph("x"), GAP, Paragraph("y")), "section", ["Why x", "y"]),
         ((ANSWER, Verbatim("0/3 nodes")), "pre", ["0/3 nodes"]),
@@ -108,6 +127,24 @@ def test_a_bar_is_drawn_in_percent_of_the_whole() -> None:
         ("good", "75.0%", "25.0%"),
         ("mark", "100.0%", "2"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "total", "numbers", "shown"),
+    [
+        ((1, 1, 1, 1), 1, False, False),
+        ((2, 1), 2, False, True),
+        ((3,), 3, False, False),
+        ((1,), 3, False, True),
+        ((1, 1), 1, True, True),
+    ],
+)
+def test_bars_that_are_all_equal_are_left_out_where_a_table_has_their_numbers(
+    sizes: tuple[int, ...], total: int, numbers: bool, shown: bool
+) -> None:
+    rows = tuple(Bar((f"w{i}", str(size)), (Segment(0, size, str(size)),), total) for i, size in enumerate(sizes))
+    chart = Bars(title="Pods", headings=("workload", "pods"), kinds=(Kind("fits"),), rows=rows, numbers=numbers)
+    assert bool(page(ANSWER, chart).cssselect(".bars")) is shown
 
 
 def test_cells_of_a_map_lead_to_the_rows_of_its_table() -> None:
@@ -146,7 +183,7 @@ def test_the_policy_allows_only_the_style_and_the_script_of_the_page() -> None:
 
 
 def test_a_page_names_no_other_host() -> None:
-    text = as_page((ANSWER, MAP), lambda _: "")
+    text = as_page((ANSWER, MAP), lambda _: "", NOW)
     assert set(re.findall(r"https?://[^\"'\s)]+", text)) == {"http://www.w3.org/2000/svg"}
 
 
@@ -246,7 +283,8 @@ def structure(root: Element) -> Iterator[Any]:
     The class of short cells depends on the length of their text, and is left out.
     """
     for element in root.iter():
-        attributes = {name: value for name, value in element.attrib.items() if (name, value) != ("class", "short")}
+        shown = {name: value.replace("name short", "name") for name, value in element.attrib.items()}
+        attributes = {name: value for name, value in shown.items() if (name, value) != ("class", "short")}
         acts = {name: value for name, value in attributes.items() if name in ("href", "src", "class", "content")}
         code = element.text if element.tag in ("script", "style") else ""
         yield element.tag, tuple(attributes), acts, code

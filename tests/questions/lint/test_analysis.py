@@ -36,6 +36,13 @@ metadata: {name: web}
 spec:
   containers: [{name: c, image: x}]
   nodeSelector: {kubernetes.io/arch: x86_64, node-role.kubernetes.io/master: ""}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: api}
+spec:
+  containers: [{name: c, image: x}]
+  nodeSelector: {kubernetes.io/arch: x86_64}
 """
 
 
@@ -53,7 +60,7 @@ def texts(page: lxml.html.HtmlElement, selector: str) -> list[str]:
 @pytest.mark.parametrize(
     ("selector", "first"),
     [
-        ("h1.tone-bad", "1 error, 2 warnings in 1 of 1 file with 1 object."),
+        ("p.lead.tone-bad", "2 errors, 2 warnings in 1 of 1 file with 2 objects."),
         ("figure.bars figcaption", "Findings by rule"),
         (".bars tbody tr td:first-child", "KS103 impossible-node-label-value"),
         ("tr.tone-bad td:nth-child(5)", "no node has kubernetes.io/arch=x86_64"),

@@ -92,6 +92,54 @@ def test_a_wrong_form_says_why(shop: TestClient[Any], form: dict[str, str], stat
     assert problem in " ".join(texts(lxml.html.fromstring(response.text), "main"))
 
 
+@pytest.mark.parametrize(
+    ("form", "problem", "kept"),
+    [
+        (
+            {"question": "simulate_drain", "zone": "", "surge": "2", "rolling": "true"},
+            "name nodes, or use selector or zone",
+            {"surge": "2", "rolling": "true"},
+        ),
+        ({"question": "count_copies"}, "either a pod or a manifest is needed", {}),
+        ({"question": "simulate_queue", "seed": "x", "cordon": "node-8"}, "seed: is not a whole number", {"seed": "x"}),
+    ],
+    ids=lambda value: value.get("question", "") if isinstance(value, dict) else "",
+)
+def test_a_form_that_is_refused_keeps_what_was_typed(
+    shop: TestClient[Any], form: dict[str, str], problem: str, kept: dict[str, str]
+) -> None:
+    root = lxml.html.fromstring(shop.post("/jobs", data={**form, "manifest": POD[:0]}, headers=HTML).text)
+    assert [text.partition(": ")[2] for text in texts(root, "main [role=alert]")] == [problem.rpartition(": ")[2]]
+    (sent,) = root.cssselect("main form.fields")
+    checked = {each.get("name"): each.get("value") for each in sent.cssselect("input[checked]")}
+    filled = {each.get("name"): each.get("value") for each in sent.cssselect("input:not([type=checkbox])")} | checked
+    assert {"question": form["question"], **kept}.items() <= filled.items()
+    assert len(root.cssselect(".chips a")) == ("cordon" in form)
+
+
+def test_a_manifest_of_a_form_that_is_refused_is_kept(shop: TestClient[Any]) -> None:
+    form = {"question": "count_copies", "pod": "shop/web-7", "manifest": POD.replace("\n", "\r\n")}
+    root = lxml.html.fromstring(shop.post("/jobs", data=form, headers=HTML).text)
+    assert root.cssselect("textarea")[0].text_content().lstrip("\n") == POD
+
+
+@pytest.mark.parametrize(
+    ("address", "field", "name"),
+    [
+        ("/drain", "node", "gpu-5"),
+        ("/drain", "zone", "eu-central-1a"),
+        ("/capacity", "pod", "shop/web-7"),
+        ("/capacity", "namespace", "shop"),
+        ("/pods", "workload", "Deployment shop/web"),
+        ("/pods", "node", "node-8"),
+    ],
+)
+def test_a_field_offers_the_names_of_the_cluster(shop: TestClient[Any], address: str, field: str, name: str) -> None:
+    root = opened(shop, address)
+    (control,) = root.cssselect(f"main input[name={field}]")
+    assert name in [each.get("value") for each in root.cssselect(f"#{control.get('list')} option")]
+
+
 def test_a_job_is_cancelled_by_its_button(shop: TestClient[Any]) -> None:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1m"}}}
     template = {"metadata": {"labels": {"app": "many"}}, "spec": {"containers": [container]}}
@@ -134,14 +182,22 @@ def tried(client: TestClient[Any], manifest: str, address: str = "/try") -> Root
 
 
 @pytest.mark.parametrize(
+    ("manifest", "problem"), [("a: [", "line 2"), (" ", "the request has no manifest"), ("kind: Pod", "apiVersion")]
+)
+def test_a_manifest_that_cannot_be_read_is_one_error(shop: TestClient[Any], manifest: str, problem: str) -> None:
+    root = tried(shop, manifest)
+    (part,) = texts(root, "#answer .part")
+    assert problem in part
+    assert len(root.cssselect("#answer .tone-bad")) == 1
+    assert not root.cssselect("#answer .tone-good")
+
+
+@pytest.mark.parametrize(
     ("manifest", "scheduling", "lint"),
     [
         (FITS, "default/new fits on", ""),
         (FITS.replace("100m", "100"), "default/new fits on none of 15 nodes", ""),
         (FITS.replace("cpu:", "cpus:"), "cpus", "cpus"),
-        ("a: [", "line 2", "1 unreadable file"),
-        (" ", "the request has no manifest", "the request has no manifest"),
-        ("kind: Pod", "apiVersion", ""),
     ],
 )
 def test_a_manifest_is_explained_and_linted(shop: TestClient[Any], manifest: str, scheduling: str, lint: str) -> None:
