@@ -52,7 +52,8 @@ def _capacity(answer: Json) -> Rows:
 def _simulate(answer: Json) -> Rows:
     yield (f"{answer['placed']} of {answer['pods']} pod{'s' * (answer['pods'] != 1)} placed",)
     assert answer["placed"] == len(answer["placements"])
-    for each in answer["utilisation"]:
+    # Where nothing changes, the text leaves the shares out.
+    for each in answer["utilisation"] if answer["placed"] else ():
         yield each["resource"], readable(each["resource"], each["allocatable"])
 
 
@@ -92,6 +93,9 @@ def test_forms_agree(question: str, cluster: str) -> None:
     summary = answer["summary"].rstrip(".")
     items = answer.get("items", ())
     summaries = {summary, *(each["summary"].rstrip(".") for each in items[:1] if len(items) == 1)}
+    if question == "explain -A" and len(items) > 9:
+        # So many answers are not counted before the first is printed.
+        summaries.add(f"{len(items)} pods, each decided independently")
     for first in (text.split("\n", 1)[0], wide.split("\n", 1)[0]):
         assert any(each in first for each in summaries), first
     assert any(words(each) in page for each in summaries)

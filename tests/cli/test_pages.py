@@ -143,7 +143,7 @@ def test_pages_contain_every_word_of_the_text(command: str, room: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "error"),
     [
-        ("batch cases.jsonl", "No such option: -o"),
+        ("batch cases.jsonl", "there is no option -o"),
         ("watch", '"html" is not an output format of this command: use jsonl'),
     ],
 )

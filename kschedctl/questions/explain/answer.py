@@ -627,7 +627,10 @@ class ExplanationList(AnswerList, frozen=True, kw_only=True):
     items: Annotated[tuple[Explanation, ...], "The answers, one per pod or per group of pods with the same answer."]
 
     def summed_up(self) -> str:
-        return f"{outcomes_in_words(Counter(answer.fate for answer in self.items))}."
+        number: Counter[str] = Counter()
+        for answer in self.items:
+            number[answer.fate] += max(1, len(answer.workload.pods)) if answer.workload is not None else 1
+        return f"{outcomes_in_words(number)}."
 
 
 _REFUSED: Final = "refused"

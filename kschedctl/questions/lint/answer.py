@@ -158,11 +158,12 @@ class RulePage(Data, frozen=True, kw_only=True):
 class RulePages(CompoundAnswer, frozen=True, kw_only=True, tag="RulePages"):
     """The documentation of one or more rules."""
 
-    summary: Annotated[str, "The number of rules."] = ""
+    summary: Annotated[str, "The rule, or the number of rules."] = ""
     items: Annotated[tuple[RulePage, ...], "The rules."]
 
     def __post_init__(self) -> None:
-        structs.force_setattr(self, "summary", counted(len(self.items), "rule"))
+        only = self.items[0] if len(self.items) == 1 else None
+        structs.force_setattr(self, "summary", f"{only.code} {only.name}" if only else counted(len(self.items), "rule"))
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Return the codes of the rules, ``rule/CODE``."""
