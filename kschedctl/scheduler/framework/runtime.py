@@ -1,7 +1,7 @@
 """The framework of one profile: its plugins, and the extension points run as kube-scheduler runs them."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar, cast
 
 import msgspec
@@ -15,7 +15,14 @@ from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.config.profile import Profile
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
-from kschedctl.scheduler.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.scheduler.framework.events import (
+    EVERYTHING,
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    registered,
+)
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME, Extender, ExtenderError, extender_note
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import (
@@ -98,6 +105,8 @@ class Framework:
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
         self._plugins = {name: self._new_plugin(name) for name in names}
         self._cache = ResultCache()
+        #: The plugins that register a hint for an event; what they register does not depend on the cluster.
+        self._hearing: dict[ClusterEvent, tuple[str, ...]] = {}
 
     def _new_plugin(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
@@ -114,6 +123,7 @@ class Framework:
             cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
         )
         new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
+        new._hearing = self._hearing
         return new
 
     def plugin(self, name: str) -> Plugin:
@@ -123,32 +133,36 @@ class Framework:
             found = self._plugins[name] = self._new_plugin(name)
         return found
 
-    @cached_property
-    def queueing_hints(self) -> tuple[tuple[str, ClusterEventWithHint], ...]:
-        """The events registered by plugins that can reject a pod, each with the plugin's name.
+    def hints_for(self, event: ClusterEvent) -> list[tuple[str, ClusterEventWithHint]]:
+        """Return the hints that plugins which can reject a pod register for an event, each with the plugin's name.
 
         A pod rejected by extenders may be retried after any event.
         """
-        out: list[tuple[str, ClusterEventWithHint]] = []
-        if self.handle.extenders:
-            out.append((EXTENDER_NAME, ClusterEventWithHint(EVERYTHING)))
-        for name in self._classes:
-            plugin = self.plugin(name)
-            if not isinstance(plugin, _REJECTING):
-                continue
-            events = plugin.events_to_register()
-            out += [(name, event) for event in events]
-            of_nodes = [each.event for each in events if each.event.resource is EventResource.NODE]
-            hears_of = ActionType(0)
-            for event in of_nodes:
-                hears_of |= event.action
-            if (
-                self.release.queue.taints_stand_for_new_nodes
-                and hears_of & ActionType.ADD
-                and not hears_of & ActionType.UPDATE_NODE_TAINT
-            ):
-                out.append((name, registered(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)))
-        return tuple(out)
+        names = self._hearing.get(event)
+        if names is None:
+            rejecting = (name for name, kind in self._classes.items() if issubclass(kind, _REJECTING))
+            names = tuple(name for name in rejecting if any(self._hints(name, event)))
+            self._hearing[event] = names
+        of_extenders = [(EXTENDER_NAME, ClusterEventWithHint(EVERYTHING))] if self.handle.extenders else []
+        return [*of_extenders, *((name, each) for name in names for each in self._hints(name, event))]
+
+    def _hints(self, name: str, event: ClusterEvent) -> Iterator[ClusterEventWithHint]:
+        """Yield the hints that a plugin registers for an event."""
+        plugin = self.plugin(name)
+        assert isinstance(plugin, _REJECTING)
+        events = plugin.events_to_register()
+        yield from (each for each in events if each.event.matches(event))
+        hears_of = ActionType(0)
+        for each in events:
+            if each.event.resource is EventResource.NODE:
+                hears_of |= each.event.action
+        if (
+            self.release.queue.taints_stand_for_new_nodes
+            and hears_of & ActionType.ADD
+            and not hears_of & ActionType.UPDATE_NODE_TAINT
+            and (taints := registered(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)).event.matches(event)
+        ):
+            yield taints
 
     def plugins(self, point: ExtensionPoint, kind: type[P]) -> list[P]:
         """Return the plugins of an extension point in running order."""

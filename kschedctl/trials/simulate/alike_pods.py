@@ -133,6 +133,55 @@ class AlikePods:
         return Ranking(first.framework, first, first.scores, reaches)
 
 
+class RejectedDecision(DeferredDecision):
+    """A decision for a pod that fits nowhere, as one like it, in the same cluster.
+
+    Args:
+        not_modelled: Features that are not modelled and may change the answer.
+    """
+
+    best: Final = ()
+
+    def __init__(self, decide: Callable[[], Decision], pod: Pod, not_modelled: tuple[NotModelled, ...]) -> None:
+        super().__init__(decide)
+        self.pod = pod
+        self.not_modelled = not_modelled
+
+
+#: The PostFilter plugins without an effect on a pod for which they find nothing to do.
+_PREEMPTION: Final = frozenset(("DefaultPreemption", "DynamicResources"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The failure of a pod, which pods like it share for as long as nothing changes."""
+
+    #: The scheduler over the cluster in which the pod failed.
+    scheduler: Scheduler
+    likeness: Hashable
+    decision: Decision
+    #: The plugins that rejected the pod, and those of them that wait for an event.
+    plugins: tuple[frozenset[str], frozenset[str]]
+
+    @classmethod
+    def of(cls, scheduler: Scheduler, decision: Decision, plugins: tuple[set[str], set[str]]) -> "Rejection | None":
+        """Return the failure of a pod that evicts no other; ``None`` if pods like it may not share it."""
+        pod, framework = decision.pod, decision.framework
+        own = framework.profile.plugins.get(ExtensionPoint.POST_FILTER, ())
+        if decision.error or pod.status.nominated_node_name or not _PREEMPTION.issuperset(own):
+            return None
+        # Plugins whose results depend on the pod's name, such as those of its own claims, state no reach.
+        if reaches_of_copies(framework, pod, _POINTS) is None:
+            return None
+        return cls(scheduler, likeness_of(pod), decision, (frozenset(plugins[0]), frozenset(plugins[1])))
+
+    def of_alike(self, scheduler: Scheduler, pod: Pod) -> RejectedDecision | None:
+        """Return the decision for the next pod; ``None`` if a scheduling cycle has to decide."""
+        if scheduler is not self.scheduler or likeness_of(pod) != self.likeness:
+            return None
+        return RejectedDecision(lambda: scheduler.decide(pod), pod, self.decision.not_modelled)
+
+
 # Opportunistic batching (KEP-5598): consecutive pods with the same signature are placed by the scores of the first.
 #
 # Upstream: ``framework/runtime/batch.go``. The result differs from scoring each pod only if the cached scores differ

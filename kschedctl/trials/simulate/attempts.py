@@ -36,7 +36,7 @@ from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.runtime import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.select_candidate import lower_priority_nominated_pods
-from kschedctl.trials.simulate.alike_pods import GATE, OpportunisticBatch, RankedDecision, code_of
+from kschedctl.trials.simulate.alike_pods import GATE, OpportunisticBatch, RankedDecision, RejectedDecision, code_of
 from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
 from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo, QueuedPodInfo, QueueEntry
@@ -92,7 +92,7 @@ class Attempt:
         The pod's ``namespace/name``.
     number : int
         The number of the attempt for this pod, from 1.
-    search : Decision or RankedDecision
+    search : Decision, RankedDecision or RejectedDecision
         The scheduler's decision, over the cluster at that time, or what is known of it before it is made.
     node : str
         The node that the pod is bound to; empty if there is none.
@@ -111,7 +111,7 @@ class Attempt:
     time: datetime
     pod: str
     number: int
-    search: Decision | RankedDecision
+    search: Decision | RankedDecision | RejectedDecision
     node: str = ""
     waits: bool = False
     message: str = ""

@@ -287,7 +287,13 @@ class SchedulingQueue:
         waits = not info.rejectors or (info.pod.spec.pod_group_name and self.scheduler.release.pod_groups is not None)
         best = _Strategy.AFTER_BACKOFF if waits else _Strategy.SKIP
         for each in () if waits else self._happened[self._in_flight.get(info.key, 0) :]:
-            strategy = self._worth_requeuing(info, self._hints_for(info, each.event), each.event, each.old, each.new)
+            strategy = self._worth_requeuing(
+                info,
+                self._framework(info.pod.spec.scheduler_name).hints_for(each.event),
+                each.event,
+                each.old,
+                each.new,
+            )
             best = max(best, strategy, key=lambda one: one.value)
             if best is _Strategy.IMMEDIATELY:
                 break
@@ -360,10 +366,7 @@ class SchedulingQueue:
             pre_check: Selects the pods that the event is for; by default all.
         """
         frameworks = map(self._framework, self.scheduler.configuration.profiles)
-        if self._unschedulable and (
-            event.is_wild_card
-            or any(each.event.matches(event) for framework in frameworks for _, each in framework.queueing_hints)
-        ):
+        if self._unschedulable and (event.is_wild_card or any(framework.hints_for(event) for framework in frameworks)):
             waiting = [
                 info
                 for info in self.unschedulable
@@ -392,8 +395,8 @@ class SchedulingQueue:
         hints: _Hints = {}
         for info in infos:
             if info.gating_plugin:
-                registered = self._framework(info.sorted_as.spec.scheduler_name).queueing_hints
-                if not any(name == info.gating_plugin and each.event.matches(event) for name, each in registered):
+                registered = self._framework(info.sorted_as.spec.scheduler_name).hints_for(event)
+                if not any(name == info.gating_plugin for name, _ in registered):
                     continue
             strategy = self._entry_worth_requeuing(info, event, old, new, hints)
             if strategy is not _Strategy.SKIP:
@@ -414,17 +417,13 @@ class SchedulingQueue:
         for info in entry.members:
             profile = info.pod.spec.scheduler_name
             if profile not in known:
-                known[profile] = self._hints_for(info, event)
+                known[profile] = self._framework(profile).hints_for(event)
             strategy = self._worth_requeuing(info, known[profile], event, old, new)
             best = max(best, strategy, key=lambda each: each.value)
         return best
 
     def _framework(self, scheduler_name: str) -> Framework:
         return self.scheduler.framework(scheduler_name)
-
-    def _hints_for(self, info: QueuedPodInfo, event: ClusterEvent) -> list[tuple[str, ClusterEventWithHint]]:
-        hints = self._framework(info.pod.spec.scheduler_name).queueing_hints
-        return [(name, each) for name, each in hints if each.event.matches(event)]
 
     def _worth_requeuing(
         self,

@@ -15,7 +15,7 @@ from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision
+from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision, RejectedDecision, Rejection
 from kschedctl.trials.simulate.attempts import Attempt, ChooseInGroup, PodGroupAttempts
 from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo, QueuedPodInfo, QueueEntry, group_key
@@ -69,6 +69,7 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         #: The number of cluster changes (``changes``) when each pod was last tried.
         self._tried: dict[str, int] = {}
         self._alike: AlikePods | None = None
+        self._rejection: Rejection | None = None
 
     def __iter__(self) -> Iterator[Attempt]:
         return self.run()
@@ -197,6 +198,13 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         if alike is not None and search is not None:
             return self._schedule(info, search, alike)
         self._alike = None
+        rejection = self._rejection
+        rejected = rejection.of_alike(self.scheduler, info.pod) if rejection is not None else None
+        if rejection is not None and rejected is not None:
+            info.unschedulable_plugins, info.pending_plugins = map(set, rejection.plugins)
+            self.queue.add_unschedulable(info)
+            self._note(info.pod, TimelineEvent.FAILED, "", rejection.decision.message)
+            return self._attempt(info, rejected, message=rejection.decision.message)
         decision = self.scheduler.decide(info.pod)
         if not decision.best:
             info.unschedulable_plugins, info.pending_plugins = rejector_plugins(decision)
@@ -228,6 +236,8 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
                 self._nominate(pod, "")
             self._note(info.pod, TimelineEvent.FAILED, node, message)
             self._evict(info.pod, victims)
+            plugins = info.unschedulable_plugins, info.pending_plugins
+            self._rejection = None if node or victims else Rejection.of(self.scheduler, decision, plugins)
             return self._attempt(
                 info, decision, message=message, nominated=node, victims=tuple(sorted(victim.key for victim in victims))
             )
@@ -246,7 +256,7 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
     def _attempt(
         self,
         info: QueuedPodInfo,
-        search: Decision | RankedDecision,
+        search: Decision | RankedDecision | RejectedDecision,
         *,
         node: str = "",
         waits: bool = False,

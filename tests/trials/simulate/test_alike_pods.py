@@ -20,7 +20,7 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PostBindPlugin
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import in_tree_registry
-from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision
+from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision, RejectedDecision, Rejection
 from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak
 from kschedctl.trials.simulate.simulation import Simulation
@@ -66,7 +66,10 @@ def both(scheduler: Scheduler, pods: Sequence[Pod], world: World | None = None, 
     """Check that a simulation says the same with a scheduling cycle for each pod."""
     world = World() if world is None else world
     ours = run(scheduler, pods, world, seed)
-    with patch.object(AlikePods, "search", lambda alike, scheduler, pod: None):
+    with (
+        patch.object(AlikePods, "search", lambda alike, scheduler, pod: None),
+        patch.object(Rejection, "of_alike", lambda rejection, scheduler, pod: None),
+    ):
         theirs = run(scheduler.moved(scheduler.cluster), pods, world, seed)
     for what, said in theirs.items():
         assert ours[what] == said, what
@@ -96,7 +99,11 @@ def cycles(scheduler: Scheduler, pods: Sequence[Pod]) -> list[str]:
     """The pods for which a scheduling cycle runs, in order."""
     simulation = Simulation(scheduler)
     simulation.create(pods)
-    return [attempt.pod.partition("/")[2] for attempt in simulation if not isinstance(attempt.search, RankedDecision)]
+    return [
+        attempt.pod.partition("/")[2]
+        for attempt in simulation
+        if not isinstance(attempt.search, RankedDecision | RejectedDecision)
+    ]
 
 
 SMALL = make_pod(requests={"cpu": "100m"}, labels={"app": "a"})
@@ -138,6 +145,8 @@ _PORT = make_container(ports=[{"containerPort": 80, "hostPort": 80}])
         # The fifth finds no node, and preemption is tried for it.
         pytest.param(replicas(make_pod(containers=[_PORT]), 5), [], ["pod-00", "pod-04"], id="host port"),
         pytest.param(replicas(make_pod(requests={"cpu": "3"}), 5), [], ["pod-00", "pod-04"], id="full nodes"),
+        # Those that fit nowhere have the decision for the first of them.
+        pytest.param(replicas(make_pod(requests={"cpu": "3"}), 9), [], ["pod-00", "pod-04"], id="more than fit"),
     ],
 )
 @pytest.mark.parametrize("version", sorted(RELEASES))
