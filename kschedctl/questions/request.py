@@ -88,13 +88,14 @@ class AnalysisRequest(Generic[A]):
                 if value not in list(choices):
                     raise InputError(f'"{value}" is not one of {", ".join(choices)}', path=field.name)
                 value = choices(value)
-            if field.option.completion == "nodes" and "/" in "".join(value):
+            names = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+            if field.option.completion == "nodes" and any(isinstance(each, str) and "/" in each for each in names):
                 # Names of nodes as -o name prints them; other requests need no kinds.
                 from kschedctl.objects.core import Node
                 from kschedctl.objects.kinds import without_kind
 
-                single = isinstance(value, str)
-                value = without_kind(value, Node) if single else tuple(without_kind(each, Node) for each in value)
+                names = tuple(without_kind(each, Node) if isinstance(each, str) else each for each in names)
+                value = names[0] if isinstance(value, str) else names
             object.__setattr__(self, field.name, value)
 
     def check(self) -> None:

@@ -114,7 +114,7 @@ def test_the_zone_of_the_pod_that_is_wanted_is_full() -> None:
     decision = decide(make_pod(requests={"cpu": "1"}, affinity=near(ZONE, app="cache")), make_cluster(nodes, pods))
     (found,) = diagnose(decision)
     assert "default/c is on a; in x: 2 nodes lack cpu" in found.cause
-    assert cures(decision)[0] == "add a node like a in x"
+    assert cures(decision)[0] == "add a node like a in zone x"
 
 
 def test_no_node_could_hold_the_pod_anyway() -> None:

@@ -135,7 +135,7 @@ def test_a_node_in_the_full_zone() -> None:
     web = [make_pod(f"web-{name}", node=name, labels=WEB) for name in "ab"]
     other = make_pod("x", node="c", requests={"cpu": "3"})
     pod = make_pod(labels=WEB, requests={"cpu": "2"}, topologySpreadConstraints=spread(ZONE))
-    assert suggest(decide(pod, make_cluster(nodes, [*web, other]))).ranked[0].summary == "add a node like c in c"
+    assert suggest(decide(pod, make_cluster(nodes, [*web, other]))).ranked[0].summary == "add a node like c in zone c"
 
 
 def test_the_node_with_the_fewest_pods_is_unreachable() -> None:

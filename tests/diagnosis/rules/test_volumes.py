@@ -57,21 +57,21 @@ IN_B = disk("data", affinity={CSI_ZONE: ["b"]})
             make_pod(volumes=mount("data")),
             cluster_of([A, C], IN_B),
             "volume pv-data of claim data is in b, where no node is left",
-            ["add a node like a1 in b", MOVED.format("a"), MOVED.format("c")],
+            ["add a node like a1 in zone b", MOVED.format("a"), MOVED.format("c")],
             id="no node is left in the zone",
         ),
         pytest.param(
             make_pod(volumes=mount("data")),
             cluster_of([make_node("a1", zone="a")], disk("data", labels={ZONE: "b"})),
             "volume pv-data of claim data is in b, where no node is left",
-            ["add a node like a1 in b", MOVED.format("a")],
+            ["add a node like a1 in zone b", MOVED.format("a")],
             id="the zone label of the volume",
         ),
         pytest.param(
             make_pod(volumes=mount("data"), requests={"cpu": "8"}),
             cluster_of([A, zoned("big", "a", cpu="16"), zoned("gpu", "c", cpu="32", taints=["gpu:NoSchedule"])], IN_B),
             "volume pv-data of claim data is in b, where no node is left",
-            ["add a node like big in b", MOVED.format("a")],
+            ["add a node like big in zone b", MOVED.format("a")],
             id="the model is large enough and admits the pod",
         ),
         pytest.param(
@@ -79,7 +79,7 @@ IN_B = disk("data", affinity={CSI_ZONE: ["b"]})
             cluster_of([A, make_node("b1", zone="b")], IN_B),
             f"volume pv-data of claim data is in b, and b1 there lacks the label {CSI_ZONE}, which CSI driver "
             "csi.example.com sets: it is not registered there",
-            ["get CSI driver csi.example.com to run on b1; it then registers the node", "add a node like a1 in b"],
+            ["get CSI driver csi.example.com to run on b1; it then registers the node", "add a node like a1 in zone b"],
             id="the nodes of the zone lack the label of the driver",
         ),
         pytest.param(
@@ -108,7 +108,7 @@ IN_B = disk("data", affinity={CSI_ZONE: ["b"]})
         pytest.param(
             make_pod(volumes=mount("data"), nodeSelector={ZONE: "a"}),
             cluster_of([A, B], IN_B),
-            f"volume pv-data of claim data is in b, and nodeSelector {ZONE}=a leaves only nodes in a",
+            f"volume pv-data of claim data is in b, and nodeSelector {ZONE}=a leaves only nodes in zone a",
             [f"drop {ZONE}=a of nodeSelector", MOVED.format("a")],
             id="selector of another zone",
         ),
@@ -140,14 +140,14 @@ IN_B = disk("data", affinity={CSI_ZONE: ["b"]})
             make_pod(volumes=mount("data"), requests={"cpu": "2"}),
             cluster_of([A, B, zoned("b2", "b")], IN_B, b1="3", b2="3500m"),
             "no node in b, where volume pv-data is, has 2 cpu free: the most is 1, on b1",
-            ["add a node like b1 in b"],
+            ["add a node like b1 in zone b"],
             id="no room on the nodes of the zone",
         ),
         pytest.param(
             make_pod(volumes=mount("data"), requests={"cpu": "8"}),
             cluster_of([zoned("big", "a", cpu="16"), B], IN_B, big="10"),
             "b1 in b, where volume pv-data is, has 4 cpu in all, the pod wants 8 cpu",
-            ["add a node like big in b"],
+            ["add a node like big in zone b"],
             id="the nodes of the zone are too small",
         ),
         pytest.param(

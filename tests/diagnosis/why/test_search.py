@@ -453,7 +453,7 @@ def test_nodes_of_one_kind_in_several_zones_are_one_suggestion() -> None:
     nodes = [make_node(f"n-{zone}", zone=zone, labels={"pool": "x"}) for zone in "abc"]
     pods = [make_pod(f"p-{zone}", node=f"n-{zone}", requests={"cpu": "4"}) for zone in "abc"]
     found = told(make_pod(requests={"cpu": "3"}), nodes, pods)
-    assert found[0].summary == "add a node like n-a in a, or in b or in c"
+    assert found[0].summary == "add a node like n-a in zone a, b or c"
     assert [other.nodes for other in found[0].others] == [("n-b-1",), ("n-c-1",)]
 
 
@@ -462,7 +462,7 @@ def test_nodes_of_one_kind_for_one_zone_are_named_once() -> None:
     nodes = [make_node("n-a", zone="a"), cordoned]
     volume = make_volume("pv", labels={"topology.kubernetes.io/zone": "b"}, claim="default/data")
     found = told(make_pod(volumes=mount("data")), nodes, [], make_claim("data", bound="pv"), volume)
-    assert [one.summary for one in found if one.summary.startswith("add")] == ["add a node like n-a in b"]
+    assert [one.summary for one in found if one.summary.startswith("add")] == ["add a node like n-a in zone b"]
 
 
 def test_cordoned_nodes_are_one_suggestion() -> None:

@@ -44,13 +44,15 @@ def test_manifests_are_told_by_suffix_or_by_being_there(tmp_path: Path) -> None:
     assert not any(map(is_manifest, ["web-1", "shop/web-1", "pod/web-1", "deploy/web"]))
 
 
-def test_the_name_alone_of_a_folder_may_be_that_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_manifests_unless_its_name_begins_with_a_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "web-1").mkdir()
-    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "api").mkdir(parents=True)
     (tmp_path / "deploy" / "web").touch()
-    assert not is_manifest("web-1")
-    assert is_manifest("deploy/web")
+    found = [is_manifest(text) for text in ("web-1", "web-1/", "web-2", "deploy/web", "deploy/api", "deploy/api/", "")]
+    assert found == [True, True, False, True, False, True, False]
 
 
 def test_manifest_must_have_one_pod() -> None:
