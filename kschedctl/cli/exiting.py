@@ -13,6 +13,12 @@ from kschedctl.cli.streams import ExitCode, prepare, report, say, write
 from kschedctl.common.errors import ClusterError, KschedctlError
 
 # Messages of the library that reads the arguments.
+_WORDS: Final = {
+    "Input should be less than or equal to": "is more than",
+    "Input should be greater than or equal to": "is less than",
+    "Input should be a valid integer.*": "is not a whole number",
+    "Input should be a valid number.*": "is not a number",
+}
 _COMMAND: Final = re.compile(r"No such command '(.*?)'\..*", re.DOTALL)
 _EXTRA: Final = re.compile(r"Got unexpected extra argument\S* \((.*)\)\.?", re.DOTALL)
 
@@ -79,13 +85,17 @@ def _usage_lines(error: Any) -> list[str]:
         return str(error.format_message()).splitlines()
     if kind == "NoSuchOption":
         problem = f"there is no option {error.option_name}"
-    elif kind == "BadOptionUsage" and error.message.endswith("requires an argument."):
-        problem = f"{error.option_name}: a value is missing"
+    elif kind == "BadOptionUsage":
+        is_missing = error.message.endswith("requires an argument.")
+        problem = f"{error.option_name}: {'a value is missing' if is_missing else 'takes no value'}"
     elif hasattr(error, "param_hint"):
         name = error.param_hint or (error.param and max(error.param.opts, key=len)) or ""
         if not error.param_hint and getattr(error.param, "param_type_name", "") == "argument":
             name = error.param.metavar.removesuffix("...")
-        problem = ": ".join(filter(None, (name, error.message))) if error.message else f"{name} is missing"
+        message = error.message
+        for words, ours in _WORDS.items():
+            message = re.sub(words, ours, message)
+        problem = ": ".join(filter(None, (name, message))) if message else f"{name} is missing"
     elif known := _COMMAND.fullmatch(error.message):
         problem = f"there is no command {known[1]}"
     elif extra := _EXTRA.fullmatch(error.message):

@@ -210,8 +210,18 @@ def summary(text: str) -> str:
 
 #: The key of the raw arguments in the ``meta`` dict of a command's context.
 GIVEN: Final = "kschedctl.given"
-#: A short option with its value after an equals sign.
-_SHORT_EQUALS: Final = re.compile(r"^(-[A-Za-z])=")
+_SHORT: Final = re.compile(r"-[A-Za-z]")
+
+
+def _split(argument: str, short: Mapping[str, Any]) -> tuple[str, ...]:
+    """Split a short option with its value after an equals sign as kubectl reads it: ``-n=shop``, ``-A=true``."""
+    name, equals, value = argument.partition("=")
+    option = short.get(name) if equals else None
+    if option is None:
+        return (argument,)
+    if not option.is_flag:
+        return name, value
+    return {"true": (name,), "false": ()}.get(value, (argument,))
 
 
 def _show(context: Any, _parameter: Any, wanted: bool) -> None:
@@ -232,8 +242,8 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, and store them in their original order in ``ctx.meta``."""
         end = args.index("--") if "--" in args else len(args)
-        # kubectl accepts -n=shop as well, which would be the namespace "=shop".
-        args = [*(_SHORT_EQUALS.sub(r"\1", each) for each in args[:end]), *args[end:]]
+        short = {name: each for each in self.get_params(ctx) for name in each.opts if _SHORT.fullmatch(name)}
+        args = [*(part for each in args[:end] for part in _split(each, short)), *args[end:]]
         ctx.meta[GIVEN] = tuple(args)
         return super().parse_args(ctx, args)
 

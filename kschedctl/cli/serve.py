@@ -137,6 +137,8 @@ def serve(
     from kschedctl.watch.server import address
 
     host, port = access.host, access.port
+    if host.count(":") == 1:
+        raise typer.BadParameter("is an address without a port: give the port with --port", param_hint="--host")
     if access.listen and (host, port) != (_HOST, _PORT):
         raise typer.BadParameter("--host or --port is given, too", param_hint="--listen")
     if access.listen:

@@ -1,19 +1,37 @@
 """Version numbers of the cluster's parts: parts with equal numbers are equal, even across clusters."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Final
 
 import msgspec
 
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.meta import ApiObject
 
-_numbers: Final = count(1)
+#: The numbers of a process, as a power of two.
+_BITS = 30
+
+
+def _new_numbers() -> Iterator[int]:
+    """Return numbers that no other process has: its clusters may be received, with their numbers."""
+    return count(int.from_bytes(os.urandom(4)) << _BITS)
+
+
+_numbers = _new_numbers()
+
+
+def _begin_again() -> None:
+    global _numbers
+    _numbers = _new_numbers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_again)
 
 
 def next_version() -> int:
-    """Return a number that was never returned before."""
+    """Return a number that was never returned before, in no process."""
     return next(_numbers)
 
 

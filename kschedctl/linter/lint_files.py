@@ -127,6 +127,10 @@ class _AnyObject(msgspec.Struct):
 
 _ANY: Final = msgspec.json.Decoder(_AnyObject)
 
+#: Values of a repeated key are compared by what they mean up to this length, in characters, and number.
+_LONG_VALUE: Final = 500
+_MANY_VALUES: Final = 10
+
 
 @dataclass(eq=False)
 class LintDocument:
@@ -221,19 +225,25 @@ class LintDocument:
         node = self._node(steps)
         return self.characters[node.start : node.end] if node is not None and node.start is not None else ""
 
-    def values_of(self, steps: Steps) -> list[Any]:
-        """Return the values of a repeated key in the order of the text; empty if they cannot be read by themselves."""
+    def are_equal(self, steps: Steps) -> bool:
+        """Report whether all values of a repeated key are equal; long ones count only if they are written alike."""
         node, characters = self._node(steps[:-1]), self.characters
-        found = []
-        for value in node.values_of(str(steps[-1])) if node is not None else ():
-            start = value.start if value.start is not None else value.end
+        found = node.values_of(str(steps[-1])) if node is not None else ()
+        places = [(each.start if each.start is not None else each.end, each.end or 0) for each in found]
+        texts = [characters[start:end] for start, end in places if start is not None]
+        if len({"\n".join(line.strip() for line in text.strip().split("\n")) for text in texts}) == 1:
+            return len(texts) > 1
+        values = []
+        for source, (start, _) in zip(texts, places, strict=True):
             # Blanks replace the beginning of the line, so that the lines of a block have the same column.
-            indent = start - characters.rfind("\n", 0, start) - 1
+            indent = (start or 0) - characters.rfind("\n", 0, start) - 1
+            if indent + len(source) > _LONG_VALUE or len(texts) > _MANY_VALUES:
+                return False
             try:
-                found.append(yaml_value((" " * indent + characters[start : value.end]).encode(), self.file.name)[0])
+                values.append(yaml_value((" " * indent + source).encode(), self.file.name)[0])
             except InputError:
-                return []
-        return found
+                return False
+        return bool(values) and all(value == values[0] for value in values)
 
 
 @lru_cache(maxsize=MOST_RECENT)

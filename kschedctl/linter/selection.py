@@ -26,6 +26,8 @@ def rules_of(word: str, where: str = "") -> list[Rule]:
     >>> [rule.code for rule in rules_of("KS31")], [rule.code for rule in rules_of("budgets-overlap")]
     (['KS310', 'KS311', 'KS312', 'KS313', 'KS314', 'KS315'], ['KS303'])
     """
+    # -o name prints rule/KS201.
+    word = word.removeprefix("rule/")
     upper = word.upper()
     if upper == ALL:
         return list(RULES)

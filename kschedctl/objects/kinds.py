@@ -161,7 +161,7 @@ def kind_by_name(name: str, *, custom: bool = False) -> type[ApiObject] | None:
         custom: Include the kinds of other projects, which are evidence only. Without an API group, the name of a kind
             that scheduling reads goes before.
 
-    >>> [kind_by_name(name).__name__ for name in ("po", "StorageClasses", "deployments.apps")]
+    >>> [kind_by_name(name).__name__ for name in ("po", "StorageClasses", "deploy.apps")]
     ['Pod', 'StorageClass', 'Deployment']
     >>> kind_by_name("nodepools", custom=True).__name__
     'NodePool'
@@ -200,11 +200,12 @@ def split_name(text: str, *kinds: type[ApiObject], aliases: Container[str] = ())
 def joined_names(words: Sequence[str]) -> tuple[str, ...]:
     """Return the names of objects; as with kubectl, a kind in front, as a word of its own, is the kind of all of them.
 
-    >>> joined_names(("deploy", "web", "api")), joined_names(("shop/web-7", "api-1"))
-    (('deploy/web', 'deploy/api'), ('shop/web-7', 'api-1'))
+    >>> joined_names(("deploy", "web", "shop/api")), joined_names(("shop/web-7", "api-1"))
+    (('deploy/web', 'deploy/shop/api'), ('shop/web-7', 'api-1'))
     """
     kind, names = words[:1], words[1:]
-    if names and kind_by_name(kind[0]) is not None and not any("/" in name for name in names):
+    has_kind = any("/" in name and kind_by_name(name.partition("/")[0]) is not None for name in names)
+    if names and kind_by_name(kind[0]) is not None and not has_kind:
         return tuple(f"{kind[0]}/{name}" for name in names)
     return tuple(words)
 
@@ -245,8 +246,8 @@ def _names(*, custom: bool) -> dict[str, type[ApiObject]]:
         names[singular] = names[plural(singular)] = type_
         if group:
             names[f"{singular}.{group}"] = names[f"{plural(singular)}.{group}"] = type_
-        if kind in _SHORT:
-            names[_SHORT[kind]] = type_
+        for short in (_SHORT[kind],) if kind in _SHORT else ():
+            names[short] = names[f"{short}.{group}" if group else short] = type_
     return names
 
 

@@ -390,10 +390,10 @@ class AnswerStream(Generic[A]):
 
     def collect(self) -> Answer:
         """Consume all answers, and return the only one or the list of them."""
-        every = self.together()
+        every = self.in_order()
         return every[0] if self.single and len(every) == 1 else self.gather(every)
 
-    def together(self) -> tuple[A, ...]:
+    def in_order(self) -> tuple[A, ...]:
         """Consume all answers, and return them in their order."""
         return tuple(self if self.order is None else sorted(self, key=self.order))
 

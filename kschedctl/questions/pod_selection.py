@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
@@ -18,13 +19,14 @@ from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by, workloads
 from kschedctl.controllers.workloads.pods import WORKLOADS
+from kschedctl.objects.core import Namespace
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.kinds import kind_by_name, split_name
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.selectors import matches, parse_label_query
-from kschedctl.objects.volume import PersistentVolumeClaim
+from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import ManifestRequest, Manifests, ObjectSubject, read_manifests
@@ -34,6 +36,7 @@ from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.whatif.targets import find_object
 
 # The namespaces that a request is about, with kubectl's meaning of names, ``-n`` and ``-A``.
 
@@ -130,12 +133,33 @@ class SubjectRequest:
         return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
 
 
+def require_namespace(cluster: Cluster, name: str) -> None:
+    """Check that a namespace exists, as far as that is known; an empty name stands for any.
+
+    Raises InputError if it does not.
+    """
+    if not name or cluster.is_forbidden(Namespace):
+        return
+    known = {namespace.name for namespace in cluster.list(Namespace)}
+    known |= {record.metadata.namespace for record in cluster.pods.records}
+    if known and name not in known:
+        close = similar(name, sorted(known))
+        hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
+        raise InputError(f"the snapshot has no namespace {name}", path="--namespace", hint=hint)
+
+
 # Groups and claims of the snapshot that arguments name as kubectl does: ``podgroup/train`` or ``pvc/data``.
 #
 # The answer for one member of a group is the answer for all, so such an argument means one of its pods. Of a claim, it
 # means one of the pods that use it.
 
-_OF_PODS: Final = {PodGroup: "is in", CompositePodGroup: "is in", PersistentVolumeClaim: "uses"}
+#: The kinds of such objects, with the verb for their pods.
+_WITH_PODS: Final = {
+    PodGroup: "is in",
+    CompositePodGroup: "is in",
+    PersistentVolumeClaim: "uses",
+    PersistentVolume: "uses",
+}
 
 
 def names_member(text: str) -> bool:
@@ -145,7 +169,7 @@ def names_member(text: str) -> bool:
     (True, True, False)
     """
     word, slash, _ = text.partition("/")
-    return bool(slash) and kind_by_name(word) in _OF_PODS
+    return bool(slash) and kind_by_name(word) in _WITH_PODS
 
 
 def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubject:
@@ -159,6 +183,9 @@ def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubje
     word = text.partition("/")[0]
     kind = kind_by_name(word)
     assert kind is not None
+    if kind is PersistentVolume:
+        claim = claim_of_volume(cluster, text.removeprefix(f"{word}/"))
+        return named_member(cluster, f"pvc/{claim.namespace}/{claim.name}", scope)
     name, namespace = scope.split(text, kind, f"{word}/NAME or {word}/NAMESPACE/NAME")
     every = _pods_by_object(cluster, kind)
     found = sorted(key for key in every if key[1] == name and namespace in (None, key[0]))
@@ -171,10 +198,24 @@ def named_member(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubje
         close = [f"{word}/{other}" for other in similar(name, (key[1] for key in every))]
         hint = f"the snapshot has {listed(elsewhere, 'or')}" if elsewhere else ""
         hint = hint or (f"did you mean {listed(close, 'or')}?" if close else "")
-        raise ManifestError(f"no pod of the snapshot {_OF_PODS[kind]} {where}", hint=hint)
+        raise ManifestError(f"no pod of the snapshot {_WITH_PODS[kind]} {where}", hint=hint)
     members = every[found[0]]
     pending = members[cluster.pods.node_row[members] == PENDING]
     return PodSubject(cluster.pods.pod(int((pending if len(pending) else members)[0])))
+
+
+def claim_of_volume(cluster: Cluster, name: str) -> PersistentVolumeClaim:
+    """Return the claim that is bound to a volume.
+
+    Raises InputError if there is no such volume, or no claim is bound to it.
+    """
+    volume = find_object(cluster, PersistentVolume, name)
+    of = volume.spec.claim_ref
+    claim = cluster.get(PersistentVolumeClaim, of.name, of.namespace) if of is not None else None
+    if claim is None:
+        reason = f"its claim {of.namespace}/{of.name} does not exist" if of is not None else "no claim is bound to it"
+        raise InputError(f"PersistentVolume {name} is not in use: {reason}", hint="name a claim or a pod")
+    return claim
 
 
 def _pods_by_object(cluster: Cluster, kind: type[ApiObject]) -> Mapping[tuple[str, str], PodIndices]:
@@ -239,14 +280,18 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
     if (word, name) in cluster.pods.index:
         hint = f"to name the pod, use {name} -n {word}"
     elif own := _pods_of_missing(cluster, kind, namespace, name):
-        where += ", whose template is needed"
-        hint = f"it has {counted(len(own), 'pod')} of it: name one, such as {own[0]}"
+        raise ManifestError(
+            f"the template of {where} is not in the snapshot",
+            hint=f"the snapshot has {counted(len(own), 'pod')} of it: name one, such as {own[0]}",
+        )
     elif elsewhere := [f"{word}/{own}/{name}" for own, other in known if other == name]:
         hint = f"the snapshot has {listed(elsewhere, 'or')}"
     elif close := [f"{word}/{other}" for other in similar(name, (other for _, other in known))]:
         hint = f"did you mean {listed(close, 'or')}?"
     else:
         hint = "" if known else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"
+    if Path(text).is_dir():
+        hint = "; ".join(filter(None, (hint, _no_manifests(text))))
     raise ManifestError(f"the snapshot has no {where}", hint=hint)
 
 
@@ -309,6 +354,7 @@ class PodRequest(SubjectRequest):
             if not asked and self.selector:
                 raise self.nothing_found(cluster.pods)
             if not asked:
+                require_namespace(cluster.cluster, self.scope.given)
                 self.note_elsewhere((cluster.pods,), handle)
                 return cluster, []
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
@@ -414,7 +460,21 @@ def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
     Raises InputError if there is no such pod, or the argument is not a pod's name.
     """
     name, namespace = scope.split(text, Pod, "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest")
-    return PodSubject(find_pod(pods, name, namespace))
+    try:
+        return PodSubject(find_pod(pods, name, namespace))
+    except ManifestError as error:
+        if kind_by_name(text) is not None:
+            hint = f"to name a {text}, use {text}/NAME"
+        elif not Path(text).is_dir():
+            raise
+        else:
+            hint = _no_manifests(text)
+        raise ManifestError(error.findings[0].problem, hint=hint) from None
+
+
+def _no_manifests(folder: str) -> str:
+    """Return the hint about a folder that has the name of an argument, and is not read."""
+    return f"there is a folder {folder}, which is read as manifests if it is written as {folder}/"
 
 
 # The workload that a request is about: one of the cluster, or one of a manifest.

@@ -1,6 +1,7 @@
 """The running of the server with uvicorn, until a signal ends it."""
 
 import asyncio
+import errno
 import signal
 import socket
 from collections.abc import Callable
@@ -50,7 +51,8 @@ def serve(source: ClusterSource, settings: ServeSettings, say: Callable[[str], N
             raise
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {settings.host}:{settings.port}: {reason}", path="--host") from None
+        path = "--port" if getattr(error, "errno", None) == errno.EADDRINUSE else "--host"
+        raise InputError(f"cannot listen on {settings.host}:{settings.port}: {reason}", path=path) from None
     host, port = listening.getsockname()[:2]
     app = create_app(source, settings)
     config = uvicorn.Config(

@@ -108,10 +108,15 @@ def test_what_means_no_pod_is_refused_alike(command: str, options: list[str], pr
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_pending_is_an_answer(command: str, snapshot: Path) -> None:
-    done = CliRunner().invoke(app, [command, "-n", "empty", *COMMANDS[command], "--snapshot", str(snapshot)])
+    empty = snapshot.parent / "empty.json"
+    empty.write_text(json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "empty"}}))
+    both = ["--snapshot", str(snapshot), "--snapshot", str(empty)]
+    done = CliRunner().invoke(app, [command, "-n", "empty", *COMMANDS[command], *both])
     assert done.exit_code == 0
     assert done.stdout.splitlines()[0] in ("No pod is pending.", "Nothing changes for 0 pods.")
     assert "pods are pending in default (2) and shop (2): give -n or -A" in done.stderr
+    wrong = CliRunner().invoke(app, [command, "-n", "shup", *COMMANDS[command], *both])
+    assert str(wrong.exception) == "--namespace: the snapshot has no namespace shup\n  did you mean shop?"
 
 
 def test_pods_that_fit_nowhere_come_first(tmp_path: Path) -> None:

@@ -183,13 +183,15 @@ def duplicate_key(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     Repair: remove one of them.
     """
     is_built = obj.file.name in context.manifests.kustomizations.read
+    known: dict[Steps, bool] = {}
     for repeated in obj.document.repeated:
         if repeated.steps[: len(obj.inside)] != obj.inside:
             continue
+        if repeated.steps not in known:
+            known[repeated.steps] = obj.document.are_equal(repeated.steps)
         steps = repeated.steps[len(obj.inside) :]
         position = repeated.position
-        values = obj.document.values_of(repeated.steps)
-        is_equal = bool(values) and all(value == values[0] for value in values)
+        is_equal = known[repeated.steps]
         effect = " with equal values:" if is_equal else ": kubectl and Helm use the last value without a warning,"
         yield Problem(
             message=f"the key {steps[-1]} occurs twice{effect} kustomize refuses the file",

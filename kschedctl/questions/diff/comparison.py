@@ -9,7 +9,7 @@ from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.analysis import DiffRequest, Key, found_on
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import Manifests, ObjectSubject
-from kschedctl.questions.pod_selection import PodRequest, named_workload
+from kschedctl.questions.pod_selection import PodRequest, named_workload, require_namespace
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
@@ -80,6 +80,7 @@ class ComparisonRequest:
             if not asked and (self.all_pods or pods.selector):
                 raise pods.nothing_found(*(side.pods for side in sides), hint="name a pod", running=self.all_pods)
             if not asked:
+                require_namespace(sides[0].cluster, pods.scope.given)
                 pods.note_elsewhere([side.pods for side in sides], handle)
                 return ()
         profiles = (side.configuration.profiles for side in sides)

@@ -21,6 +21,7 @@ from kschedctl.objects.resources import RequestRules
 from kschedctl.questions.answer import encode_operands
 from kschedctl.questions.answer_parts import ThenData
 from kschedctl.questions.explain.answer import (
+    FATES,
     DaemonSetExplanation,
     Explanation,
     ExplanationSummary,
@@ -284,13 +285,9 @@ def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
     )
 
 
-_ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
-
-
 def worst_first(answer: Explanation) -> int:
     """Return the position of an answer among several: first what fits nowhere, or is not even admitted."""
-    result = answer.verdict.result
-    return _ORDER.index(result) if answer.admitted and result in _ORDER else 0
+    return [*FATES].index(answer.fate)
 
 
 def explain(cluster: LoadedCluster, request: ExplainRequest, handle: AnalysisHandle) -> Iterator[Explanation]:
@@ -342,7 +339,7 @@ def summarize(cluster: LoadedCluster, pods: Iterable[PodSubject], handle: Analys
             refused |= bool(admitted.quota_refusals)
             known[kind] = decision.outcome, cause(decision)
         fates.setdefault(known[kind], []).append(one.pod.key)
-    ordered = sorted(fates.items(), key=lambda item: (_ORDER.index(item[0][0]), -len(item[1])))
+    ordered = sorted(fates.items(), key=lambda item: ([*FATES].index(item[0][0]), -len(item[1])))
     return ExplanationSummary(
         **envelope(cluster.cluster, provenance(cluster, missing), not_modelled),
         fates=tuple(OutcomeGroupData(outcome, why, tuple(keys)) for (outcome, why), keys in ordered),

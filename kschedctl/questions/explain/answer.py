@@ -636,7 +636,7 @@ class ExplanationList(AnswerList, frozen=True, kw_only=True):
 _REFUSED: Final = "refused"
 _IN_PART: Final = "in part"
 #: The outcomes with the words for one and for several pods, the worst first.
-_VERDICTS: Final[dict[str, tuple[str, str]]] = {
+FATES: Final[dict[str, tuple[str, str]]] = {
     _REFUSED: ("is refused by a quota", "are refused by a quota"),
     Outcome.ERROR: ("fails", "fail"),
     Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
@@ -649,7 +649,7 @@ _VERDICTS: Final[dict[str, tuple[str, str]]] = {
 
 def outcomes_in_words(number: Counter[str]) -> str:
     """Return the number of pods by outcome, as in ``3 pods: 1 fits nowhere, 2 fit``."""
-    counts = [(number[outcome], *words) for outcome, words in _VERDICTS.items() if number[outcome]]
+    counts = [(number[outcome], *words) for outcome, words in FATES.items() if number[outcome]]
     verdicts = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts)
     return f"{counted(number.total(), 'pod')}: {verdicts}"
 

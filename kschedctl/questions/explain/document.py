@@ -530,7 +530,7 @@ _WORDS: Final = {
     Outcome.GATED: "not tried",
     Outcome.SCHEDULED: "fits",
 }
-#: Up to 9 answers are all decided before the first one is printed, as the first line counts them.
+#: Up to 9 answers, and all that are sorted, are decided before the first one is printed: the first line counts them.
 _FEW: Final = 9
 
 
@@ -544,8 +544,8 @@ def stream_document(
     view = view.among(stream.total)
     answers: Iterable[Explanation] = stream
     shown: Provenance | None = None
-    if stream.total <= _FEW:
-        answers = stream.together()
+    if stream.total <= _FEW or stream.order is not None:
+        answers = stream.in_order()
         if len(answers) == 1:
             yield from one_by_one(answers, view, document)
             return

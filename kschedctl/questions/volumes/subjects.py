@@ -11,13 +11,12 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import ManifestRequest, ObjectSubject, read_manifests
-from kschedctl.questions.pod_selection import NamespaceScope, SubjectRequest, named_pod
+from kschedctl.questions.pod_selection import NamespaceScope, SubjectRequest, claim_of_volume, named_pod
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.questions.volumes.analysis import ClaimSubject
 from kschedctl.sources.snapshot.pod_choice import is_manifest
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.whatif.targets import find_object
 
 _CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pv/NAME, pod/NAME, NAME or the path of a manifest"
 _DEVICE_FORMS: Final = "NAMESPACE/NAME, claim/NAME, class/NAME or NAME"
@@ -74,7 +73,7 @@ def _claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> C
     if kind is not Pod:
         require_listed(cluster.cluster, "PersistentVolumeClaim")
         if kind is PersistentVolume:
-            return _claim_of_volume(cluster, text.removeprefix(f"{word}/"))
+            return ClaimSubject(claim_of_volume(cluster.cluster, text.removeprefix(f"{word}/")))
         name, namespace = scope.split(text, PersistentVolumeClaim, _CLAIM_FORMS)
         claims = [c for c in cluster.cluster.list(PersistentVolumeClaim) if c.name == name]
         claims = [claim for claim in claims if namespace in (None, claim.namespace)]
@@ -98,17 +97,6 @@ def _claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> C
             raise InputError(f"the snapshot has no claim and no pod {where}", hint=hint)
     require_listed(cluster.cluster, "Pod")
     return named_pod(cluster.pods, text, scope)
-
-
-def _claim_of_volume(cluster: LoadedCluster, name: str) -> ClaimSubject:
-    """Return the claim that is bound to a volume, which ``-o name`` prints."""
-    volume = find_object(cluster.cluster, PersistentVolume, name)
-    of = volume.spec.claim_ref
-    claim = cluster.cluster.get(PersistentVolumeClaim, of.name, of.namespace) if of is not None else None
-    if claim is None:
-        reason = f"its claim {of.namespace}/{of.name} does not exist" if of is not None else "no claim is bound to it"
-        raise InputError(f"PersistentVolume {name} is not in use: {reason}", hint="name a claim or a pod")
-    return ClaimSubject(claim)
 
 
 def device_subject(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:

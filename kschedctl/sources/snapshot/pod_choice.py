@@ -32,11 +32,17 @@ _SHOWN: Final = 5
 def is_manifest(text: str) -> bool:
     """Report whether a text is the path of a manifest or of a folder of manifests, rather than the name of an object.
 
-    A name with a kind in front, such as ``deploy/web``, is no folder, though a repository may have one of that path.
+    A name with a kind in front, such as ``deploy/web``, is no folder, though a repository may have one of that path,
+    and no folder without manifests.
     """
-    is_path = text.endswith("/") or text.startswith(_PATHS) or text.lower().endswith(_MANIFEST_SUFFIXES)
-    path, kind = Path(text), kind_by_name(text.partition("/")[0])
-    return text == STDIN or is_path or path.is_file() or (bool(text) and kind is None and path.is_dir())
+    if text == STDIN or text.endswith("/") or text.startswith(_PATHS) or text.lower().endswith(_MANIFEST_SUFFIXES):
+        return True
+    path, has_kind = Path(text), "/" in text and kind_by_name(text.partition("/")[0]) is not None
+    return path.is_file() or (bool(text) and not has_kind and path.is_dir() and _has_manifests(path))
+
+
+def _has_manifests(folder: Path) -> bool:
+    return any(path.name.lower().endswith(_MANIFEST_SUFFIXES) for path in folder.rglob("*"))
 
 
 def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:

@@ -229,8 +229,10 @@ def delete(cluster: Cluster, kind_name: str, name: str, namespace: str, *, relea
     if key not in known:
         raise not_found(cluster, kind, key, known)
     if kind is Pod:
-        moved = move_pods(cluster, removed=[cluster.pods.index[key]])
-        return moved.cluster, (f"{shown} is deleted", *moved.told)
+        index = cluster.pods.index[key]
+        moved = move_pods(cluster, removed=[index])
+        for_good = " for good: no controller recreates it" if cluster.pods.owner(index) is None else ""
+        return moved.cluster, (f"{shown} is deleted{for_good}", *moved.told)
     gone = ""
     told: tuple[str, ...] = ()
     if kind in MAKERS:

@@ -48,11 +48,12 @@ def test_a_folder_is_manifests_unless_its_name_begins_with_a_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "web-1").mkdir()
-    (tmp_path / "deploy" / "api").mkdir(parents=True)
-    (tmp_path / "deploy" / "web").touch()
-    found = [is_manifest(text) for text in ("web-1", "web-1/", "web-2", "deploy/web", "deploy/api", "deploy/api/", "")]
-    assert found == [True, True, False, True, False, True, False]
+    for folder in ("web-1/base", "empty", "deploy/api"):
+        (tmp_path / folder).mkdir(parents=True)
+    for file in ("web-1/base/pod.yaml", "empty/notes.txt", "deploy/web", "deploy/api/pod.yaml"):
+        (tmp_path / file).touch()
+    texts = ("web-1", "web-1/", "web-2", "empty", "empty/", "deploy", "deploy/web", "deploy/api", "deploy/api/", "")
+    assert [is_manifest(text) for text in texts] == [True, True, False, False, True, True, True, False, True, False]
 
 
 def test_manifest_must_have_one_pod() -> None:
