@@ -192,10 +192,10 @@ def stable_versions(release: Release) -> list[str]:
 def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
     """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
     message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
-    if (purpose := obj.file.purpose) is not None:
+    if (purpose := context.purpose_of(obj.file)) is not None:
         same = context.manifests.by_version[obj.api_version, obj.kind]
-        if next(other for other in same if other.file.purpose == purpose) is obj:
-            in_folder = [other for other in same if other.file.purpose == purpose]
+        in_folder = [other for other in same if context.purpose_of(other.file) == purpose]
+        if in_folder[0] is obj:
             # The settings know no absolute paths.
             path = PurePath(purpose.glob)
             glob = path.name if path.is_absolute() else path.as_posix()
