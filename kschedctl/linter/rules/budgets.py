@@ -234,11 +234,11 @@ def budget_misses_one_label(budget: LintObject, context: LintContext) -> Iterato
     """A disruption budget selects no pod, but would select those of a workload beside it without one of its labels.
 
     The pods have all labels of the selector but one, which their template lacks or has with a value that is spelt in
-    another way. A missing label that tells the parts of an application from one another (``component``, ``tier``), or whose
-    domain no label of the pods has (``strimzi.io/cluster``), probably means pods whose manifest is elsewhere. The rule looks at workloads in the folder of the budget, and only if the budget selects no other pod. A
-    different value (``component: webhook`` and ``component: controller``) probably means another workload, whose manifest
-    is elsewhere: the rule then reports nothing, and neither does it for templates whose labels are not all known. KS304
-    reports all budgets that select nobody, if the manifest set is complete.
+    another way. The rule looks at workloads in the folder of the budget, and only if the budget selects no other pod. It
+    reports nothing if the budget is probably for pods whose manifest is elsewhere: the value is a different one
+    (``component: webhook`` and ``component: controller``), the missing label tells the parts of an application from one
+    another (``component``, ``tier``), or no label of the pods has its domain (``strimzi.io/cluster``). Neither does it for
+    templates whose labels are not all known. KS304 reports all budgets that select nobody, if the manifest set is complete.
 
     The API server accepts the object, and pods are evicted as if there were no budget.
 
