@@ -1,6 +1,9 @@
 """Objects that were met and not read; readers count them without the columns."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+#: The value of ``Unread.kind`` for files, whose kinds are unknown.
+FILE: Final = "File"
 
 
 class Unread(NamedTuple):
@@ -12,3 +15,8 @@ class Unread(NamedTuple):
 
     kind: str
     what: str
+
+    @property
+    def effect(self) -> str:
+        """The consequence for an answer."""
+        return "the contents are ignored" if self.kind == FILE else "the missing ones are ignored"

@@ -1,5 +1,7 @@
 """The context of rules: the manifest set, the release, the platform and the snapshot."""
 
+import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -7,7 +9,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kschedctl.common.findings import Finding
+from kschedctl.linter.folder_purposes import PurposeOfFolder, purpose_of
+from kschedctl.linter.kustomization import RESOURCE_FIELDS, listed_paths, normal_path
 from kschedctl.linter.kustomize_builds import UNKNOWN
+from kschedctl.linter.lint_files import LintFile
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.pods import Replicas, TemplatePart, WorkloadPods, holds_for, new_pods_first, replicas
 from kschedctl.linter.values import TEMPLATES, Steps, at, mapping
@@ -190,6 +195,37 @@ class LintContext:
         partial = (obj for obj in self.manifests.objects if obj.partial and not obj.deleted)
         found = (obj for obj in partial if obj.type in self.templates)
         return [pods for obj in found if (pods := WorkloadPods(obj, *self.templates[obj.type])).metadata or pods.spec]
+
+    def purpose_of(self, file: LintFile) -> PurposeOfFolder | None:
+        """Return the purpose of the manifests of a file; ``None`` if they are applied, or may be.
+
+        What a kustomization lists that is not in a folder of tests or releases itself is applied, wherever it is.
+        """
+        purpose = file.purpose
+        return None if purpose is not None and self._is_applied(file) else purpose
+
+    def _is_applied(self, file: LintFile) -> bool:
+        """Report whether a kustomization that may be applied lists a file, or a kustomization that lists it."""
+        by_folder, root = self.manifests.kustomizations.by_folder, normal_path(file.root)
+        waiting, seen = [normal_path(file.name)], set[str]()
+        while waiting:
+            path = waiting.pop()
+            for folder in self._listed_in[path] - seen if path in self._listed_in else ():
+                seen.add(folder)
+                waiting.append(folder)
+                below = by_folder[folder].inside or os.path.relpath(by_folder[folder].name, root)
+                if below.startswith(os.pardir) or purpose_of(below) is None:
+                    return True
+        return False
+
+    @cached_property
+    def _listed_in(self) -> Mapping[str, set[str]]:
+        """The folders of the kustomizations that list a path as a resource, by the path."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for folder, file in self.manifests.kustomizations.by_folder.items():
+            for path in listed_paths(file, RESOURCE_FIELDS):
+                found[path].add(folder)
+        return found
 
     def cannot_decide(self, rule: str, obj: LintObject, why: str) -> None:
         """Note that a rule reports nothing for an object because something is not known."""

@@ -116,8 +116,10 @@ def _range(text: str) -> str:
     return f"[{negation}{inner}]"
 
 
-#: The folders in which package managers store the code of others.
-_DEPENDENCIES: Final = frozenset(("node_modules", "vendor"))
+#: The folders in which package managers and other tools store the code of others.
+_DEPENDENCIES: Final = frozenset(
+    ("node_modules", "vendor", ".terraform", ".terragrunt-cache", ".venv", ".tox", ".nox", ".direnv", ".cache")
+)
 _SETTINGS: Final = "exclude in the settings"
 #: The reasons for leaving out a path.
 REASONS: Final = frozenset((*_DEPENDENCIES, NAME, _SETTINGS))

@@ -10,15 +10,20 @@ from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.selectors import Requirement, SelectorError, parse_label_selector
 from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 
-#: The labels that a controller adds to the pods that it creates.
+#: The label that a controller adds to its pods, with another value for each revision of the pod template.
+REVISION_LABELS: Final[Mapping[str, str]] = {
+    "apps/Deployment": POD_TEMPLATE_HASH,
+    "argoproj.io/Rollout": "rollouts-pod-template-hash",
+    "apps.openshift.io/DeploymentConfig": "deployment",
+    "apps/StatefulSet": "controller-revision-hash",
+    "apps/DaemonSet": "controller-revision-hash",
+}
+#: The other labels that a controller adds to the pods that it creates.
 _ADDED: Final[Mapping[str, frozenset[str]]] = {
-    "apps/Deployment": frozenset((POD_TEMPLATE_HASH,)),
-    "argoproj.io/Rollout": frozenset(("rollouts-pod-template-hash", "role")),
-    "apps.openshift.io/DeploymentConfig": frozenset(("deployment", "deploymentconfig")),
-    "apps/StatefulSet": frozenset(
-        ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash")
-    ),
-    "apps/DaemonSet": frozenset(("controller-revision-hash", "pod-template-generation")),
+    "argoproj.io/Rollout": frozenset(("role",)),
+    "apps.openshift.io/DeploymentConfig": frozenset(("deploymentconfig",)),
+    "apps/StatefulSet": frozenset(("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")),
+    "apps/DaemonSet": frozenset(("pod-template-generation",)),
     **dict.fromkeys(
         ("batch/Job", "batch/CronJob"),
         frozenset(
@@ -50,7 +55,8 @@ class PodLabels:
         """Return the labels of a template, and those that the controller of its kind adds."""
         known = {key: value for key, value in labels.items() if isinstance(value, str)}
         known = {key: value for key, value in known.items() if is_rendered(key) and is_rendered(value)}
-        unknown = frozenset(key for key in labels if key not in known) | _ADDED.get(type_, frozenset())
+        added = {REVISION_LABELS[type_]} if type_ in REVISION_LABELS else set()
+        unknown = frozenset(key for key in labels if key not in known) | _ADDED.get(type_, frozenset()) | added
         return cls(known, unknown - known.keys(), open or not all(map(is_rendered, labels)))
 
     def may_have(self, key: str) -> bool:
@@ -108,8 +114,23 @@ def near_miss(selector: Any, labels: PodLabels) -> Requirement | None:
     if len(failed) != 1 or len(requirements) < 2 or labels.fulfil(failed) is None:
         return None
     value = labels.known.get(failed[0].key)
+    if value is None and _tells_others(failed[0].key, labels):
+        return None
     is_misspelt = value is not None and any(mistakes(value, other) > 0 for other in failed[0].values)
     return failed[0] if value is None or is_misspelt else None
+
+
+#: The keys of labels, after the domain, that tell the parts of an application from one another.
+_OF_PARTS: Final = frozenset(("component", "part", "role", "tier"))
+#: The domain of the labels that Kubernetes recommends for any workload.
+_RECOMMENDED: Final = "app.kubernetes.io"
+
+
+def _tells_others(key: str, labels: PodLabels) -> bool:
+    """Report whether pods without a label are probably others than those with it, which an operator may create."""
+    domain, _, name = key.rpartition("/")
+    has_domain = domain in ("", _RECOMMENDED) or any(each.startswith(f"{domain}/") for each in labels.known)
+    return name in _OF_PARTS or not has_domain
 
 
 def differing(selector: Any, labels: PodLabels) -> str:

@@ -301,11 +301,24 @@ class LintFile:
         changed.inside, changed.origins = self.inside, self.origins
         return changed
 
+    @property
+    def root(self) -> str:
+        """The folder below which names of folders tell a purpose, with a slash at its end; empty for the current one.
+
+        That is the one that the user named. Of a file that the user named, as tools for commits do, it is the current
+        folder.
+        """
+        return self.name.removesuffix(self.inside) if self.inside else ""
+
     @cached_property
     def purpose(self) -> PurposeOfFolder | None:
-        """The purpose of the manifests of the file's folder, if it is another one than to be applied."""
-        found = purpose_of(self.inside)
-        named = self.name.removesuffix(self.inside)
+        """The purpose of the manifests of the file's folder by its name, if it is another one than to be applied."""
+        inside = self.inside
+        if not inside and self.on_disk:
+            below = os.path.relpath(self.name)
+            inside = "" if below.startswith(os.pardir) else below
+        found = purpose_of(inside)
+        named = self.name.removesuffix(inside)
         return found and found._replace(folder=f"{named}{found.folder}", glob=f"{named}{found.glob}")
 
     @cached_property

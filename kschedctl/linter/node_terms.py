@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.linter.pods import PREFERRED, AnyPart, WorkloadPods
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, numbered, text
+from kschedctl.objects.core import Taint
 from kschedctl.objects.pod import NO_SCHEDULE
 from kschedctl.objects.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
 from kschedctl.objects.well_known import HOSTNAME
@@ -229,6 +230,13 @@ def tolerates_master_only(pods: WorkloadPods) -> int | None:
         one = part.value
         if one is None or one.key != MASTER:
             continue
-        if not pods.tolerates(CONTROL_PLANE, one.effect or NO_SCHEDULE):
+        if pods.is_repelled_by(Taint(key=CONTROL_PLANE, effect=one.effect or NO_SCHEDULE)):
             return index
     return None
+
+
+def of_another_value(pods: WorkloadPods) -> str:
+    """Return a clause about a toleration of the control-plane taint with a value; empty if there is none."""
+    values = (part.value.value for part in pods.tolerations if part.value and part.value.key == CONTROL_PLANE)
+    value = next(filter(None, values), "")
+    return f'; a toleration with value "{value}" matches only a taint with that value' if value else ""

@@ -138,18 +138,10 @@ class WorkloadPods:
         found = numbered(self.spec.get("tolerations"), self.of_spec("tolerations"))
         return [TemplatePart(steps, raw, converted(raw, Toleration)) for steps, raw in found]
 
-    def tolerates(self, key: str, effect: str) -> bool:
-        """Report whether a taint of a key and effect is tolerated, for any value; a placeholder tolerates all."""
-        if self.spec.get("tolerations") and not items(self.spec.get("tolerations")):
-            return True
-        for part in self.tolerations:
-            one = part.value
-            if one is None or tolerates(one, Taint(key=key, value=one.value, effect=effect)):
-                return True
-        return False
-
     def is_repelled_by(self, taint: Taint) -> bool:
         """Report whether a taint keeps the pods off its node; a toleration with a placeholder tolerates all."""
+        if self.spec.get("tolerations") and not items(self.spec.get("tolerations")):
+            return False
         tolerating = (part.value is None or tolerates(part.value, taint) for part in self.tolerations)
         return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not any(tolerating)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from kschedctl.linter.fix import Fix, setting
-from kschedctl.linter.labels import PodLabels, holds, selects_everything
+from kschedctl.linter.labels import REVISION_LABELS, PodLabels, holds, selects_everything
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import Replicas, TemplatePart, WorkloadPods, holds_for
@@ -13,7 +13,7 @@ from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, w
 from kschedctl.objects.pod import TopologySpreadConstraint
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.volume import is_shared_or_local
-from kschedctl.objects.well_known import HOSTNAME, POD_TEMPLATE_HASH
+from kschedctl.objects.well_known import HOSTNAME
 
 PVC: Final = "PersistentVolumeClaim"
 PV: Final = "PersistentVolume"
@@ -24,8 +24,9 @@ RWOP: Final = "ReadWriteOncePod"
 
 def self_terms(pods: WorkloadPods) -> Iterator[tuple[Steps, str]]:
     """Yield the required anti-affinity terms that match the pods of all their revisions, each with its topology key."""
+    revision = REVISION_LABELS.get(pods.type)
     for part in pods.terms("podAntiAffinity", required=True):
-        if part.value is None or POD_TEMPLATE_HASH in part.value.match_label_keys:
+        if part.value is None or revision in part.value.match_label_keys:
             continue
         if part.value.topology_key and holds_for(part, pods, pods):
             yield part.steps, part.value.topology_key

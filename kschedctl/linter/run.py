@@ -240,15 +240,12 @@ def lint_files(files: Sequence[LintFile], request: LintRequest) -> LintResult:
     return linted
 
 
-def _lowered(found: Iterable[LintFinding], linted: LintResult) -> Iterator[LintFinding]:
-    """Yield findings; those in manifests that are not applied as they are, as of tests, are info."""
-    for each in found:
-        purpose = each.file.purpose
-        if purpose is None or purpose.purpose is Purpose.PAST or each.severity is Severity.INFO:
-            yield each
-        else:
-            linted.lowered[str(purpose.purpose)] += 1
-            yield each.with_severity(Severity.INFO)
+def _lowered_to_info(found: LintFinding, context: LintContext) -> Purpose | None:
+    """Return the purpose of the folder for which a finding is info: its manifests are not applied as they are."""
+    purpose = context.purpose_of(found.file if found.object is None else found.object.file)
+    if purpose is None or purpose.purpose is Purpose.PAST or found.severity is Severity.INFO:
+        return None
+    return purpose.purpose
 
 
 def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResult) -> int:
@@ -264,10 +261,14 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
         pod_templates=settings.ways_to_templates,
         is_rendered=request.render,
     )
-    found = [
-        each.with_severity(settings.severity.get(each.rule.code, each.severity)).with_comments_kept()
-        for each in _lowered(check(request.rules, context), linted)
-    ]
+    every, lowered = list[LintFinding](), dict[int, Purpose]()
+    for each in check(request.rules, context):
+        severity, purpose = settings.severity.get(each.rule.code), _lowered_to_info(each, context)
+        default = each.severity if purpose is None else Severity.INFO
+        every.append(each.with_severity(severity or default).with_comments_kept())
+        if severity is None and purpose is not None:
+            lowered[id(every[-1])] = purpose
+    found = every
     if request.ignores:
         ignores = Ignores(context, settings, request.today)
         found, ignored = ignores.split(found)
@@ -282,6 +283,7 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
         found, old, gone = Baseline.read(request.baseline).split(found)
         linted.ignored += old
     linted.found += found
+    linted.lowered += Counter(str(lowered[id(each)]) for each in found if id(each) in lowered)
     linted.undecided += dict.fromkeys(context.undecided)
     linted.objects += manifests.objects
     linted.n_owned += len(context.owned)

@@ -24,7 +24,10 @@ _WITHOUT_PODS: Final = (".kyverno.io", ".gatekeeper.sh")
 
 
 class UncheckedPods(NamedTuple):
-    """The numbers of custom resources whose pods no rule checks, by kind."""
+    """The numbers of custom resources whose pods no rule checks, by kind.
+
+    The group follows where Kubernetes has a kind of that name: ``Job.batch.volcano.sh``.
+    """
 
     #: The resources that a controller renders in the cluster.
     not_rendered: Counter[str]
@@ -33,20 +36,22 @@ class UncheckedPods(NamedTuple):
 
 
 def unchecked_pods(context: LintContext) -> UncheckedPods:
-    """Return the custom resources of a run whose pods no rule checks."""
+    """Return the custom resources of a run whose pods no rule checks; patches of them are not counted."""
     found = UncheckedPods(Counter(), Counter())
-    for obj in context.manifests.objects:
+    for obj in context.manifests.whole:
+        kind = f"{obj.kind}.{obj.group}" if obj.foreign and obj.group else obj.kind
         if obj.type in _RENDERED_IN_CLUSTER:
-            found.not_rendered[obj.kind] += 1
+            found.not_rendered[kind] += 1
         elif obj.type not in context.templates and _is_custom(obj) and _has_containers(obj.raw):
-            found.unchecked[obj.kind] += 1
+            found.unchecked[kind] += 1
     return found
 
 
 def _is_custom(obj: LintObject) -> bool:
     if (obj.group, obj.kind) in KINDS or obj.kind in kinds_by_version().get(obj.api_version, ()):
         return False
-    return "." in obj.group and not f".{obj.group}".endswith(_WITHOUT_PODS)
+    # OpenShift had its kinds in the core group, too.
+    return (not obj.group or "." in obj.group) and not f".{obj.group}".endswith(_WITHOUT_PODS)
 
 
 def _has_containers(raw: Any) -> bool:

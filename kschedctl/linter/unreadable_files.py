@@ -9,6 +9,7 @@ from typing import Final
 
 from kschedctl.linter.file_text import BRACES
 from kschedctl.linter.lint_files import LintDocument, LintFile, is_helm_output
+from kschedctl.linter.values import IN_BRACES
 
 CHART: Final = "Chart.yaml"
 #: The folder of the templates of a chart.
@@ -19,7 +20,7 @@ TEST_DATA: Final = "testdata"
 _INTERPOLATIONS: Final = (b"${", b"%{")
 _QUOTED: Final = re.compile(rb"""'[^']*'|"(?:[^"\\]|\\.)*"|(?:^|[ \t])#.*""")
 #: A placeholder in braces, with text beside it; alone, YAML reads it as a mapping.
-_IN_BRACES: Final = re.compile(rb"(?<![{$%])\{[A-Za-z][\w .-]*\}(?=[^\s,\]}])|(?<=[^\s,\[{:$%-])\{[A-Za-z][\w .-]*\}")
+_IN_BRACES: Final = re.compile(rf"(?<![{{$%]){IN_BRACES}(?=[^\s,\]}}])|(?<=[^\s,\[{{:$%-]){IN_BRACES}".encode())
 #: The directives of Terraform; text that only begins like them, such as a format of curl, is none.
 _DIRECTIVE: Final = re.compile(rb"^[ \t]*%\{~?[ \t]*(?:if|else|endif|for|endfor)\b", re.MULTILINE)
 _KEYS: Final = (b"apiVersion", b"kind")

@@ -14,10 +14,12 @@ T = TypeVar("T")
 #: The path from an object to a value in it: keys and indices.
 Steps: TypeAlias = tuple[Step, ...]
 
+#: A placeholder in braces, as of Python. Without quotes, YAML reads it as a mapping.
+IN_BRACES: Final = r"\{[A-Za-z][\w .-]*\}"
 #: Placeholders of Helm, Jinja, envsubst, Kustomize (``$(VAR)``, which the kubelet expands only in commands and in
 #: variables), Python (``{var}``) and of people, also as ``__VAR__``.
 _PLACEHOLDER: Final = re.compile(
-    r"\{\{|\{%|\$[{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|\{[A-Za-z][\w.-]*\}"
+    rf"\{{\{{|\{{%|\$[{{(]|<[A-Za-z][^<>]*>|\$[A-Za-z_]|{IN_BRACES}"
     r"|(?<![A-Za-z0-9])__[A-Za-z]\w*?__(?![A-Za-z0-9])"
 )
 #: The fields of decoded objects on which no verdict depends, so that a placeholder in them does not matter.

@@ -297,13 +297,9 @@ def find_missing(
     return (*not_read(cluster), *_not_listed(cluster, parts, pod, pod.metadata.namespace), *_unknown(cluster, found))
 
 
-#: The consequence for an answer of something that was not read.
-NOT_COUNTED: Final = "its contents are ignored"
-
-
 def not_read(cluster: Cluster) -> tuple[Missing, ...]:
     """Return the input that looks like part of the cluster and was not read; any answer may depend on it."""
-    return tuple(_missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
+    return tuple(_missing(lack.kind, lack.what, lack.effect) for lack in cluster.unread)
 
 
 def missing_for_any(cluster: Cluster, *, preempts: bool) -> tuple[Missing, ...]:

@@ -94,6 +94,10 @@ def of_git(root: Path) -> list[str]:
     return sorted(done.stdout.splitlines())
 
 
+#: A manifest that is read in hidden folders.
+ROLLOUT = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\n"
+
+
 @pytest.mark.parametrize(
     ("paths", "exclude", "expected"),
     [
@@ -102,6 +106,7 @@ def of_git(root: Path) -> list[str]:
         (["node_modules/a"], (), ["node_modules/a/x.yaml"]),
         (["vendor"], (), ["vendor/x.yaml"]),
         (["out"], (), ["out/x.yaml"]),
+        ([".terraform"], (), [".terraform/modules/x.yaml"]),
         (["out/x.yaml"], (), ["out/x.yaml"]),
         (["web.yaml"], ("web.yaml",), ["web.yaml"]),
         ([], ("web.yaml",), []),
@@ -120,6 +125,8 @@ def test_dependencies_and_globs_of_the_settings_are_left_out(
             "web.yaml": "a: 1\n",
             "node_modules/a/x.yaml": "a: 1\n",
             "vendor/x.yaml": "a: 1\n",
+            ".terraform/modules/x.yaml": ROLLOUT,
+            ".venv/lib/x.yaml": ROLLOUT,
             "out/x.yaml": "a: 1\n",
         },
     )

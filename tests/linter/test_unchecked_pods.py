@@ -36,6 +36,18 @@ def custom(version: str, kind: str, spec: str = "") -> str:
         pytest.param(
             custom("tekton.dev/v1", "Task", "spec: {steps: [{image: b}]}\n"), "", "Task", id="steps of Tekton"
         ),
+        pytest.param(
+            custom("batch.volcano.sh/v1alpha1", "Job", TEMPLATE),
+            "",
+            "Job.batch.volcano.sh",
+            id="a kind of Kubernetes' name",
+        ),
+        pytest.param(
+            custom("v1", "DeploymentConfig", TEMPLATE), "", "DeploymentConfig", id="the former group of OpenShift"
+        ),
+        pytest.param(
+            custom("helm.toolkit.fluxcd.io/v2", "HelmRelease", "spec: {$patch: replace}\n"), "", "", id="a patch"
+        ),
         pytest.param(custom("example.com/v1", "Thing", "spec: {image: b}\n"), "", "", id="an image alone"),
         pytest.param(custom("kyverno.io/v1", "ClusterPolicy", TEMPLATE), "", "", id="a policy"),
         pytest.param(custom("argoproj.io/v1alpha1", "Rollout", TEMPLATE), "", "", id="a kind with a known template"),
@@ -63,6 +75,10 @@ def test_custom_resources_with_pods_are_counted(text: str, not_rendered: str, un
             "No findings in 1 file with 95 objects, 1 with pods; 94 HelmReleases are not rendered.",
         ),
         (
+            [POD, *[custom("batch.volcano.sh/v1alpha1", "Job", TEMPLATE)] * 4],
+            "No findings in 1 file with 5 objects, 1 with pods; the pods of 4 Jobs.batch.volcano.sh are not checked.",
+        ),
+        (
             [custom("helm.cattle.io/v1", "HelmChart"), custom("example.com/v1", "Thing", TEMPLATE)],
             "No findings in 1 file with 2 objects, none with pods; 1 HelmChart is not rendered; the pods of 1 Thing "
             "are not checked.",
@@ -72,6 +88,18 @@ def test_custom_resources_with_pods_are_counted(text: str, not_rendered: str, un
 def test_the_first_line_says_how_many_objects_have_pods(texts: list[str], said: str) -> None:
     linted = lint_files([read_text("---\n".join(texts).encode(), "a.yaml")], LintRequest(rules=[]))
     assert LintView(linted=linted).headline == said
+
+
+def test_patches_of_charts_are_not_counted() -> None:
+    release = custom("helm.toolkit.fluxcd.io/v2", "HelmRelease")
+    texts = {
+        "base/kustomization.yaml": "resources: [release.yaml]\n",
+        "base/release.yaml": release,
+        "dev/kustomization.yaml": "resources: [../base]\npatches: [{path: release.yaml}]\n",
+        "dev/release.yaml": f"{release}spec: {{interval: 1m}}\n",
+    }
+    linted = lint_files([read_text(text.encode(), name) for name, text in texts.items()], LintRequest(rules=RULES))
+    assert linted.not_rendered == Counter({"HelmRelease": 1})
 
 
 def test_a_template_that_the_settings_name_is_checked() -> None:

@@ -1,7 +1,7 @@
 """API versions that a release of Kubernetes no longer serves, does not serve yet, or never served."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
@@ -192,10 +192,10 @@ def stable_versions(release: Release) -> list[str]:
 def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> Iterator[Problem]:
     """Yield the problem of a version that is no longer served; in a folder of old manifests once per kind."""
     message = f"{obj.kind} of {obj.api_version} is no longer served as of Kubernetes 1.{since}"
-    if (purpose := obj.file.purpose) is not None:
+    if (purpose := context.purpose_of(obj.file)) is not None:
         same = context.manifests.by_version[obj.api_version, obj.kind]
-        if next(other for other in same if other.file.purpose == purpose) is obj:
-            in_folder = [other for other in same if other.file.purpose == purpose]
+        in_folder = [other for other in same if context.purpose_of(other.file) == purpose]
+        if in_folder[0] is obj:
             # The settings know no absolute paths.
             path = PurePath(purpose.glob)
             glob = path.name if path.is_absolute() else path.as_posix()
@@ -207,11 +207,12 @@ def _gone(obj: LintObject, context: LintContext, since: int, instead: str) -> It
                 severity=Severity.INFO,
             )
         return
-    if (newer := _served_beside(obj, context)) is not None:
+    served = (each for each, kinds in kinds_by_version().items() if obj.kind in kinds)
+    if (newer := served_beside(obj, served, context)) is not None:
         yield Problem(
             message=f"{message}; {newer.file.name} has {newer.kind} of {newer.api_version}",
             steps=_VERSION,
-            help=f"to leave the file out, write exclude: [{PurePath(obj.file.name).name}] in the settings",
+            help=leaving_out(obj),
             severity=Severity.INFO,
         )
         return
@@ -241,17 +242,24 @@ def _similar_versions(api_version: str, served: Sequence[str]) -> Sequence[str]:
     return similar or ([] if "." in group else served)
 
 
-def _served_beside(obj: LintObject, context: LintContext) -> LintObject | None:
+def leaving_out(obj: LintObject) -> str:
+    """Return the help of a finding in a file that can be left out."""
+    return f"to leave the file out, write exclude: [{PurePath(obj.file.name).name}] in the settings"
+
+
+def served_beside(obj: LintObject, served: Iterable[str], context: LintContext) -> LintObject | None:
     """Return an object of the same kind in a served version, if the object's file or folder is named after its version.
 
     It is in the same folder, or in a folder beside it.
+
+    Args:
+        served: The versions that are served.
     """
     path, version = PurePath(obj.file.name), obj.api_version.rpartition("/")[2]
     named = re.compile(rf"(?:.*[-_.])?{re.escape(version)}(?:[-_.].*)?")
     if not any(named.fullmatch(part) for part in (path.name, path.parent.name)):
         return None
     folders = {path.parent} if named.fullmatch(path.name) else {path.parent, path.parent.parent}
-    served = (each for each, kinds in kinds_by_version().items() if obj.kind in kinds)
     others = (other for each in served for other in context.manifests.by_version.get((each, obj.kind), ()))
     around = ((other, PurePath(other.file.folder)) for other in others)
     return next((other for other, folder in around if not folders.isdisjoint((folder, folder.parent))), None)

@@ -1,7 +1,7 @@
 """HorizontalPodAutoscalers and their targets."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import listed, meant, nearest
@@ -263,7 +263,9 @@ def hpa_without_requests(scaler: LintObject, context: LintContext) -> Iterator[P
     type ContainerResource. If one of them has no request, the controller cannot compute it ("missing request for cpu in
     container"), and sets the condition ScalingActive to False with reason FailedGetResourceMetric (Kubernetes:
     ``pkg/controller/podautoscaler/replica_calculator.go``). A limit is the default of the request. Without metrics, an
-    autoscaler scales by 80 % of the CPU. The rule reports nothing if a LimitRange of the namespace may set the request.
+    autoscaler scales by 80 % of the CPU. The rule is not decided if a LimitRange of the namespace may set the request. It
+    also reports a metric of a container that the pods do not have ("container web not present in metrics for pod"), unless
+    webhooks commonly add a container of that name, such as istio-proxy.
 
     The API server accepts both objects, and the number of replicas does not follow the load.
 
@@ -274,49 +276,98 @@ def hpa_without_requests(scaler: LintObject, context: LintContext) -> Iterator[P
     objects = [context.manifests.named(scaler, type_, target.name) for type_ in names if target is not None]
     found = [pods for pods in context.pods if pods.obj in objects and autoscaler(pods, context.manifests) is scaler]
     for pods in found:
-        if _has_limit_range(scaler, context):
-            context.cannot_decide("KS215", scaler, "a LimitRange may set the requests")
-            return
-        for steps, resource, only in _utilizations(scaler):
-            lacking = [
-                container
-                for container in pods.containers
-                if not container.init and only in ("", container.name) and container.amount(resource) is None
-            ]
-            if lacking and at(pods.spec, "resources", "requests", resource) is None:
+        own = [container for container in pods.containers if not container.init]
+        shown = f"{pods.obj.kind} {pods.obj.name}"
+        for metric in _resource_metrics(scaler):
+            measured = [each for each in own if metric.container in ("", each.name)]
+            lacking = [each for each in measured if each.amount(metric.resource) is None]
+            is_injected = metric.container in _INJECTED or not all(is_rendered(each.name) for each in own)
+            if own and not measured and not is_injected:
+                near = nearest(metric.container, {each.name for each in own})
                 yield Problem(
-                    message=f"the utilization of {resource} cannot be computed: container "
-                    f"{listed([each.name for each in lacking])} of {pods.obj.kind} {pods.obj.name} does not request it",
-                    steps=steps,
-                    help=f"request {resource} in each container, or use a target of type AverageValue",
-                    related=(Related(pods.obj, lacking[0].steps, "the container"),),
+                    message=f"the usage of {metric.resource} cannot be measured: {shown} has no container "
+                    f"{metric.container}",
+                    steps=metric.container_steps,
+                    help=f"did you mean {near}?" if near else f"its containers: {listed([each.name for each in own])}",
+                    related=(Related(pods.obj, pods.of_spec("containers"), "the containers"),),
                 )
+            is_set = at(pods.spec, "resources", "requests", metric.resource) is not None
+            if not metric.is_utilization or not lacking or is_set:
+                continue
+            if _may_be_default(metric.resource, scaler, context):
+                context.cannot_decide("KS215", scaler, f"a LimitRange may set the requests of {metric.resource}")
+                continue
+            one = len(lacking) == 1
+            yield Problem(
+                message=f"the utilization of {metric.resource} cannot be computed: "
+                f"{'container' if one else 'containers'} {listed([each.name for each in lacking])} of {shown} "
+                f"{'does' if one else 'do'} not request it",
+                steps=metric.steps,
+                help=f"request {metric.resource} in each container, or use a target of type AverageValue",
+                related=(Related(pods.obj, lacking[0].steps, "the container"),),
+            )
 
 
-def _utilizations(scaler: LintObject) -> Iterator[tuple[Steps, str, str]]:
-    """Yield the metrics that are a utilization: the path of the target, the resource, and the container or nothing."""
+#: The names of containers that webhooks commonly add to pods.
+_INJECTED: Final = frozenset(
+    (
+        *("istio-proxy", "linkerd-proxy", "envoy", "envoy-sidecar", "kuma-sidecar", "consul-dataplane", "daprd"),
+        *("vault-agent", "cloud-sql-proxy", "csql-proxy", "gke-gcsfuse-sidecar", "otc-container", "jaeger-agent"),
+    )
+)
+
+
+class _ResourceMetric(NamedTuple):
+    """A metric of the usage of a resource."""
+
+    #: The path of the target.
+    steps: Steps
+    resource: str
+    #: The container that is measured, with the path of its name; empty for all.
+    container: str = ""
+    container_steps: Steps = ()
+    #: True if the target is a percentage of the requests.
+    is_utilization: bool = True
+
+
+def _resource_metrics(scaler: LintObject) -> Iterator[_ResourceMetric]:
+    """Yield the metrics of resources, without those that have placeholders."""
     spec = mapping(scaler.raw.get("spec"))
     old = "targetCPUUtilizationPercentage"
     if not items(spec.get("metrics")):
-        yield ("spec", old) if spec.get(old) is not None else ("spec",), "cpu", ""
+        yield _ResourceMetric(("spec", old) if spec.get(old) is not None else ("spec",), "cpu")
     for steps, metric in numbered(spec.get("metrics"), ("spec", "metrics")):
         for field in ("resource", "containerResource"):
             source = mapping(at(metric, field))
             resource, container = text(source.get("name")), text(source.get("container"))
-            of_target = (*steps, field, "target")
-            is_wanted = resource and is_rendered([resource, container])
-            if is_wanted and at(source, "target", "averageUtilization") is not None:
-                yield of_target, resource, container
-            elif is_wanted and source.get("targetAverageUtilization") is not None:
-                yield (*steps, field, "targetAverageUtilization"), resource, container
+            if resource and is_rendered([resource, container]):
+                of_beta = source.get("targetAverageUtilization") is not None
+                yield _ResourceMetric(
+                    (*steps, field, "targetAverageUtilization" if of_beta else "target"),
+                    resource,
+                    container,
+                    (*steps, field, "container"),
+                    of_beta or at(source, "target", "averageUtilization") is not None,
+                )
 
 
-def _has_limit_range(scaler: LintObject, context: LintContext) -> bool:
-    """Report whether the namespace of an autoscaler has a LimitRange, in the manifest set or the snapshot."""
-    if any(context.manifests.beside(scaler, "LimitRange")):
-        return True
+def _may_be_default(resource: str, scaler: LintObject, context: LintContext) -> bool:
+    """Report whether a LimitRange in the namespace of an autoscaler may set the request of a resource.
+
+    The namespace is that of the manifest set or of the snapshot. An API server derives the default from any limit.
+    """
+    beside = (obj.typed for obj in context.manifests.beside(scaler, "LimitRange"))
     known = context.overlay.cluster.cluster.list(LimitRange) if context.overlay is not None else ()
-    return any(each.metadata.namespace == (scaler.namespace or "default") for each in known)
+    in_cluster = (each for each in known if each.metadata.namespace == (scaler.namespace or "default"))
+    for each in (*beside, *in_cluster):
+        # One with a placeholder may limit any resource.
+        limits = each.spec.limits if isinstance(each, LimitRange) else None
+        if limits is None:
+            return True
+        ofs = (part for item in limits for part in (item.default_request, item.default, item.max, item.min))
+        if any(resource in part for part in ofs):
+            return True
+    return False
 
 
 def _sort_key(scaler: LintObject) -> tuple[str, int, str]:

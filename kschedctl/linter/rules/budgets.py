@@ -57,12 +57,14 @@ def budget_forbids_eviction(budget: LintObject, context: LintContext) -> Iterato
         message = f"{percent}: 0 of {n} {'pod' if n == 1 else 'pods'} can be evicted"
     else:
         return
-    has_scale = all(pods.type not in WITHOUT_SCALE for pods, _ in found)
-    until = " until the Job ends" if found and all(pods.type in JOBS for pods, _ in found) else ""
+    types = {pods.type for pods in selected(budget, context)}
+    has_scale = types.isdisjoint(WITHOUT_SCALE)
+    until = " until the Job ends" if types and types <= JOBS else ""
+    lower = "set minAvailable to a number" if needs_scale(field, value) else "set a lower minAvailable"
     yield Problem(
         message=f"{message}, so no node with one of the pods can be drained{until}",
         steps=("spec", field),
-        help="set maxUnavailable: 1" if has_scale else "set a lower minAvailable, or remove the budget",
+        help="set maxUnavailable: 1" if has_scale else f"{lower}, or remove the budget",
         related=related_pods(found),
         fix=one_may_go(budget, field) if has_scale else None,
     )
@@ -232,10 +234,11 @@ def budget_misses_one_label(budget: LintObject, context: LintContext) -> Iterato
     """A disruption budget selects no pod, but would select those of a workload beside it without one of its labels.
 
     The pods have all labels of the selector but one, which their template lacks or has with a value that is spelt in
-    another way. The rule looks at workloads in the folder of the budget, and only if the budget selects no other pod. A
-    different value (``component: webhook`` and ``component: controller``) probably means another workload, whose manifest
-    is elsewhere: the rule then reports nothing, and neither does it for templates whose labels are not all known. KS304
-    reports all budgets that select nobody, if the manifest set is complete.
+    another way. The rule looks at workloads in the folder of the budget, and only if the budget selects no other pod. It
+    reports nothing if the budget is probably for pods whose manifest is elsewhere: the value is a different one
+    (``component: webhook`` and ``component: controller``), the missing label tells the parts of an application from one
+    another (``component``, ``tier``), or no label of the pods has its domain (``strimzi.io/cluster``). Neither does it for
+    templates whose labels are not all known. KS304 reports all budgets that select nobody, if the manifest set is complete.
 
     The API server accepts the object, and pods are evicted as if there were no budget.
 

@@ -15,7 +15,7 @@ from kschedctl.linter.lint_files import Flaw, LintFile, found_in
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.unreadable_files import TEMPLATES, Unreadable, UnreadableFiles, placeholder_in_braces
-from kschedctl.linter.values import Steps, at, is_rendered, steps_of
+from kschedctl.linter.values import IN_BRACES, Steps, at, is_rendered, steps_of
 from kschedctl.objects.schema.schema import unknown_with_steps
 from kschedctl.objects.validation.pod_rejections import FAILED_CREATE, FORBIDDEN
 from kschedctl.objects.validation.validate import refuses, validate
@@ -107,10 +107,11 @@ def unrendered_template(file: LintFile, context: LintContext) -> Iterator[Proble
     if unreadable.is_incomplete(file):
         broken = next(document for document in file.documents if document.broken is not None)
         placeholder = placeholder_in_braces(broken)
-        what = "has a placeholder that is not filled in"
+        what, tool = "has a placeholder that is not filled in", "envsubst < FILE"
         if placeholder:
             what = f"{placeholder} is a placeholder that is not filled in, and YAML reads its braces as a mapping"
-        command = "fill in the placeholders, as with envsubst < FILE"
+            tool = f"sed 's/{placeholder}/VALUE/g' FILE"
+        command = f"fill in the placeholders, as with {tool}"
     elif chart:
         n_charts = len({unreadable.chart_of(other) for other in same})
         what = f"chart {chart} is not rendered"
@@ -301,7 +302,7 @@ def _only_placeholder(obj: LintObject, steps: Steps) -> str:
     return written if _PLACEHOLDER.fullmatch(written) else ""
 
 
-_PLACEHOLDER: Final = re.compile(r"\{[A-Za-z][\w .-]*\}|\[[A-Z][A-Z0-9_ .-]*\]")
+_PLACEHOLDER: Final = re.compile(rf"{IN_BRACES}|\[[A-Z][A-Z0-9_ .-]*\]")
 #: The API group of PodGroups, whose priority admission checks.
 _GROUPS: Final = "scheduling.k8s.io"
 

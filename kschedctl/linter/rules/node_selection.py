@@ -16,6 +16,7 @@ from kschedctl.linter.node_terms import (
     clashes,
     demands_of,
     label_uses,
+    of_another_value,
     pinned,
     preferred_terms,
     selector_demands,
@@ -25,6 +26,7 @@ from kschedctl.linter.node_terms import (
 from kschedctl.linter.pods import DO_NOT_SCHEDULE, REQUIRED, SCALED, AnyPart, WorkloadPods
 from kschedctl.linter.rule import Problem, Rule, RuleSubject, Stage
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, text
+from kschedctl.objects.core import Taint
 from kschedctl.objects.pod import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.objects.selectors import DOES_NOT_EXIST, IN, NOT_IN
 from kschedctl.objects.well_known import ARCHITECTURES, BETA_ZONE, HOSTNAME, PRESENT_LABELS, ZONE
@@ -192,7 +194,7 @@ def impossible_node_label_value(pods: WorkloadPods, context: LintContext) -> Ite
         if (meant := _misspelt(key)) is not None:
             fix = renaming(pods.obj, steps, meant) if meant not in pods.node_selector else None
             yield replace(_of_key(key, meant, steps, fix), key=True)
-        elif is_rendered(value) and (wrong := _unknown_values(key, (text(value),))):
+        elif isinstance(value, str) and is_rendered(value) and (wrong := _unknown_values(key, (value,))):
             yield _of_value(pods, key, wrong, steps)
     terms = pods.node_terms or []
     severity = Severity.WARNING if len(terms) > 1 else None
@@ -377,7 +379,8 @@ def master_taint_only(pods: WorkloadPods, context: LintContext) -> Iterator[Prob
     effect = text(at(part.raw, "effect"))
     add = f"; {near} is a different taint, of RKE" if near else ""
     yield Problem(
-        message=f"tolerates {MASTER}, a taint that was removed in Kubernetes 1.25, and not {CONTROL_PLANE}{add}",
+        message=f"tolerates {MASTER}, a taint that was removed in Kubernetes 1.25, and not {CONTROL_PLANE}"
+        f"{of_another_value(pods)}{add}",
         steps=(*part.steps, "key"),
         help=f"tolerate {CONTROL_PLANE} too",
         stop=Stage.WAITS if must else None,
@@ -417,22 +420,26 @@ def control_plane_untolerated(pods: WorkloadPods, context: LintContext) -> Itera
 
     The node selector or every required term requires the label ``node-role.kubernetes.io/control-plane`` or ``/master``,
     and no toleration matches the taint ``node-role.kubernetes.io/control-plane:NoSchedule``, which kubeadm and most other
-    installers set. Control-plane nodes without a taint, as with k3s, do run the pods: with a snapshot the rule checks this.
+    installers set, without a value: a toleration with operator Equal and value ``"true"`` does not match it. Control-plane
+    nodes without a taint, as with k3s, do run the pods: with a snapshot the rule checks the taints of its nodes.
 
     The API server accepts the object, and the pods stay pending.
 
     Repair: tolerate node-role.kubernetes.io/control-plane, effect NoSchedule.
     """
     wanted = wanted_keys(pods, (CONTROL_PLANE, MASTER))
-    if wanted is None or pods.tolerates(CONTROL_PLANE, NO_SCHEDULE) or context.is_openshift(pods.obj):
+    if wanted is None or context.is_openshift(pods.obj):
         return
-    taints = [taint.key for node in context.nodes for taint in node.spec.taints]
-    if context.nodes and CONTROL_PLANE not in taints:
+    taints = [taint for node in context.nodes for taint in node.spec.taints if taint.key == CONTROL_PLANE]
+    if not context.nodes:
+        taints = [Taint(key=CONTROL_PLANE, effect=NO_SCHEDULE)]
+    if not taints or not all(map(pods.is_repelled_by, taints)):
         return
     steps, label = wanted
     item = {"key": CONTROL_PLANE, "operator": "Exists", "effect": NO_SCHEDULE}
     yield Problem(
-        message=f"requires nodes with {label}, and does not tolerate their taint {CONTROL_PLANE}:{NO_SCHEDULE}",
+        message=f"requires nodes with {label}, and does not tolerate their taint {CONTROL_PLANE}:{NO_SCHEDULE}"
+        f"{of_another_value(pods)}",
         steps=steps,
         help=f"tolerate {CONTROL_PLANE}, effect {NO_SCHEDULE}",
         fix=appending(pods.obj, f"tolerate {CONTROL_PLANE}", pods.of_spec("tolerations"), item, safe=False),

@@ -7,6 +7,7 @@ from kschedctl.common.findings import Severity
 from kschedctl.common.wording import listed
 from kschedctl.linter.context import LintContext
 from kschedctl.linter.fix import setting
+from kschedctl.linter.labels import REVISION_LABELS
 from kschedctl.linter.node_terms import pinned
 from kschedctl.linter.pods import SCALED, Replicas, WorkloadPods
 from kschedctl.linter.relations import (
@@ -60,8 +61,9 @@ def rollout_needs_spare_domain(pods: WorkloadPods, context: LintContext) -> Iter
 
     The API server accepts the object, the pods run, and the next rollout hangs.
 
-    Repair: maxSurge 0 and maxUnavailable 1, or matchLabelKeys: [pod-template-hash] in the term, so that pods of two
-    revisions do not repel one another.
+    Repair: maxSurge 0 and maxUnavailable 1, or matchLabelKeys: [pod-template-hash] in the term (for a
+    Rollout rollouts-pod-template-hash, for a DeploymentConfig deployment), so that pods of two revisions do not repel one
+    another.
     """
     count, terms = context.new_pods_first(pods), list(self_terms(pods))
     if count is None:
@@ -69,6 +71,8 @@ def rollout_needs_spare_domain(pods: WorkloadPods, context: LintContext) -> Iter
             context.cannot_count("KS201", pods)
         return
     needed = count.low + 1
+    label = REVISION_LABELS.get(pods.type)
+    own_revision = f", or matchLabelKeys: [{label}] in this term" if label else ""
     for steps, key in terms:
         left = pinned(pods, key)
         if left is None and context.has_no_domain(key):
@@ -82,7 +86,7 @@ def rollout_needs_spare_domain(pods: WorkloadPods, context: LintContext) -> Iter
             f"{'replica' if count.low == count.high == 1 else 'replicas'}: a new pod starts before an old one ends "
             f"(maxUnavailable is 0 of {count.low}){there}",
             steps=steps,
-            help="set maxSurge 0 and maxUnavailable 1, or matchLabelKeys: [pod-template-hash] in this term",
+            help=f"set maxSurge 0 and maxUnavailable 1{own_revision}",
             severity=severity,
             related=scaler_of(count),
             fix=one_down_first(pods),

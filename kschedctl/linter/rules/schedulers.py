@@ -10,6 +10,7 @@ from kschedctl.linter.fix import removing, setting
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.pods import WorkloadPods
 from kschedctl.linter.rule import Problem, Related, Rule, RuleSubject, Stage
+from kschedctl.linter.rules.api_versions import leaving_out, served_beside
 from kschedctl.linter.scheduler_profiles import (
     ALL,
     CONFIG,
@@ -29,6 +30,8 @@ from kschedctl.linter.scheduler_profiles import (
 )
 from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
 
+_STABLE: Final = "v1"
+#: The first minor release without a version.
 _SINCE: Final = {"v1alpha1": 22, "v1alpha2": 22, "v1beta1": 23, "v1beta2": 28, "v1beta3": 29}
 
 
@@ -45,19 +48,27 @@ _SINCE: Final = {"v1alpha1": 22, "v1alpha2": 22, "v1beta1": 23, "v1beta2": 28, "
 def config_version_gone(obj: LintObject, context: LintContext) -> Iterator[Problem]:
     """A scheduler configuration has an API version that kube-scheduler does not support.
 
-    v1beta1 is removed since Kubernetes 1.23, v1beta2 since 1.28, v1beta3 since 1.29.
+    v1beta1 is removed since Kubernetes 1.23, v1beta2 since 1.28, v1beta3 since 1.29. In a file or folder that is named after
+    the version, beside a configuration of a supported version, the finding is info: it is for older releases.
 
     kube-scheduler exits when it starts, and every pod of its profiles stays pending.
 
     Repair: kubescheduler.config.k8s.io/v1.
     """
-    since = _SINCE.get(obj.api_version.rpartition("/")[2])
-    if since is not None and int(context.release.version.partition(".")[2]) >= since:
-        yield Problem(
-            message=f"kube-scheduler does not support {obj.api_version} as of Kubernetes 1.{since}, and exits",
-            steps=("apiVersion",),
-            help="use kubescheduler.config.k8s.io/v1, and check for renamed fields",
-        )
+    minor = int(context.release.version.partition(".")[2])
+    group, _, version = obj.api_version.rpartition("/")
+    since = _SINCE.get(version)
+    if since is None or minor < since:
+        return
+    supported = [each for each in (_STABLE, *_SINCE) if minor < _SINCE.get(each, minor + 1)]
+    newer = served_beside(obj, [f"{group}/{each}" for each in supported], context)
+    beside = f"; {newer.file.name} has {newer.api_version}" if newer is not None else ""
+    yield Problem(
+        message=f"kube-scheduler does not support {obj.api_version} as of Kubernetes 1.{since}, and exits{beside}",
+        steps=("apiVersion",),
+        help=leaving_out(obj) if newer is not None else f"use {group}/{_STABLE}, and check for renamed fields",
+        severity=Severity.INFO if newer is not None else None,
+    )
 
 
 #: The plugin that replaces a removed one; empty if none does.

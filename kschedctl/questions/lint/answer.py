@@ -97,7 +97,8 @@ class SummaryData(Data, frozen=True, kw_only=True):
     unchecked: Annotated[
         dict[str, int],
         "The number of custom resources with containers at a place that lint does not know, so that their pods are not "
-        "checked, by kind, such as Workflow.",
+        "checked, by kind, such as Workflow; with the group if Kubernetes has a kind of that name, as in "
+        "Job.batch.volcano.sh.",
     ]
     lowered: Annotated[
         dict[str, int],

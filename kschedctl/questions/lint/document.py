@@ -145,7 +145,8 @@ _UNDECIDED: Final = "not decided"
 
 
 def _by_kind(counts: Counter[str]) -> str:
-    return listed([counted(n, kind) for kind, n in counts.most_common()], most=_MOST_KINDS)
+    parts = ((n, *kind.partition(".")) for kind, n in counts.most_common())
+    return listed([f"{counted(n, kind)}{dot}{group}" for n, kind, dot, group in parts], most=_MOST_KINDS)
 
 
 def document(report: LintReport, view: View) -> Document:

@@ -14,7 +14,7 @@ from kschedctl.sources.snapshot.capture import Capture, ClusterReader, capture
 from kschedctl.sources.snapshot.files import STDIN, open_stdin
 from kschedctl.sources.snapshot.load import ObjectReader, SnapshotReader, build_snapshot
 from kschedctl.sources.snapshot.summary import ReadSummary
-from kschedctl.trials.completeness import NOT_COUNTED, refusals
+from kschedctl.trials.completeness import refusals
 from kschedctl.trials.whatif.edits import WhatIfs
 
 
@@ -75,7 +75,7 @@ def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]],
         not_in_it=tuple(kind for kind in absent if kind not in summary.listed and kind not in summary.not_listed),
         warnings=(
             *refusals([kind for _, kind in KINDS if kind in summary.not_listed], summary.listed),
-            *(f"{lack.what}: {NOT_COUNTED}" for lack in summary.unread()),
+            *(f"{lack.what}: {lack.effect}" for lack in summary.unread()),
         ),
         files=dict(summary.files),
         files_without_objects={name: _use(name, summary) for name, number in summary.files.items() if not number},

@@ -98,7 +98,7 @@ MAX_PROBLEMS: Final = 10
 #: The number of clusters that an error names.
 MOST_CLUSTERS: Final = 20
 NO_OBJECTS: Final = "holds no Kubernetes objects"
-NO_KIND: Final = "no kind in its objects, and none that is read in its path"
+NO_KIND: Final = "the objects have no kind, and the path names none"
 #: The reason for which a file is skipped that cannot be read and is none of the cluster.
 UNREADABLE: Final = "not YAML or JSON"
 #: The layout of files whose kind their path tells.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from kschedctl.cluster.unread_objects import Unread
+from kschedctl.cluster.unread_objects import FILE, Unread
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import counted, listed
 from kschedctl.sources.snapshot.decoding import JsonText
@@ -27,8 +27,6 @@ _LAST_TIMESTAMP: Final = b'"lastTimestamp":'
 _SECONDS: Final = len("2026-11-20T10:00:00")
 #: A time in any text, to the second, with its date before it.
 _TIME: Final = re.compile(rb"T(?=[0-9]{2}:[0-9]{2}:[0-9]{2})(?<=[0-9]{4}-[0-9]{2}-[0-9]{2}T)")
-#: The value of ``Unread.kind`` for files, whose kinds are unknown.
-FILE: Final = "File"
 
 
 class SkippedFile(NamedTuple):

@@ -126,12 +126,44 @@ spec: {replicas: 1, template: {metadata: {labels: {app: a}}, spec: {containers: 
             CPU, "initContainers: [{name: a, image: a}]\nresources: {requests: {cpu: 1}}", "", id="init container"
         ),
         pytest.param(CPU, LIMIT_RANGE, "", id="a LimitRange may set the request"),
+        pytest.param(CPU, LIMIT_RANGE.replace("defaultRequest", "max"), "", id="any limit is the default"),
+        pytest.param(CPU, LIMIT_RANGE.replace("cpu", "memory"), "web", id="a LimitRange of another resource"),
+        pytest.param(CPU, LIMIT_RANGE.replace("100m", "$CPU"), "", id="a LimitRange with a placeholder"),
     ],
 )
 def test_utilization_needs_requests(metrics: str, pods: str, lacking: str) -> None:
     text = f"{hpa('apps/v1', 'Deployment', 'web')}{metrics}\n---\napps/v1 Deployment web\n{pods}\n"
     (told,) = messages(text, "KS215") or [""]
     assert (f"container {lacking} of Deployment web does not request it" in told) is bool(lacking)
+
+
+def test_the_containers_without_a_request_are_named_in_a_sentence() -> None:
+    containers = "containers: [{name: a, image: a}, {name: b, image: b}]"
+    (told,) = messages(
+        f"{hpa('apps/v1', 'Deployment', 'web')}{CPU}\n---\napps/v1 Deployment web\n{containers}\n", "KS215"
+    )
+    assert told.endswith("containers a and b of Deployment web do not request it")
+
+
+@pytest.mark.parametrize(
+    ("container", "value", "help_"),
+    [
+        ("proxi", UTILIZATION, "did you mean proxy?"),
+        ("other", UTILIZATION, "its containers: web and proxy"),
+        ("other", "target: {type: AverageValue, averageValue: 1}", "its containers: web and proxy"),
+        ("web", "target: {type: AverageValue, averageValue: 1}", ""),
+        ("$NAME", UTILIZATION, ""),
+        # A container that a webhook adds.
+        ("istio-proxy", UTILIZATION, ""),
+    ],
+)
+def test_a_metric_of_a_container_that_the_pods_lack(container: str, value: str, help_: str) -> None:
+    metrics = OF_CONTAINER.replace("NAME", container).replace(UTILIZATION, value)
+    text = f"{hpa('apps/v1', 'Deployment', 'web')}{metrics}\n---\napps/v1 Deployment web\n{CONTAINERS}\n"
+    found = lint(manifests(text), "KS215")
+    assert [(each.finding.field, each.help) for each in found] == (
+        [("spec.metrics[0].containerResource.container", help_)] if help_ else []
+    )
 
 
 def test_utilization_in_former_versions_and_of_custom_kinds() -> None:
@@ -148,7 +180,10 @@ def test_utilization_in_former_versions_and_of_custom_kinds() -> None:
 
 @pytest.mark.parametrize(("namespace", "n"), [("default", 0), ("other", 1)])
 def test_a_limit_range_of_the_cluster_may_set_the_request(namespace: str, n: int) -> None:
-    limits = "{apiVersion: v1, kind: LimitRange, metadata: {name: a, namespace: NAMESPACE}, spec: {limits: []}}\n"
+    limits = (
+        "{apiVersion: v1, kind: LimitRange, metadata: {name: a, namespace: NAMESPACE}, "
+        "spec: {limits: [{type: Container, default: {cpu: 1}}]}}\n"
+    )
     cluster = f"{snapshot(node('a'))}---\n{limits.replace('NAMESPACE', namespace)}"
     text = f"{hpa('apps/v1', 'Deployment', 'web')}{CPU}\n---\napps/v1 Deployment web\n"
     assert len(messages(text, "KS215", cluster)) == n

@@ -71,6 +71,9 @@ TWO_REPLICAS = DEPLOYMENT.replace("spec:\n  selector", "spec:\n  replicas: 2\n  
         pytest.param("minAvailable: 3", JOB + TWO_REPLICAS, "0 of 3 pods can be evicted", id="beside a Deployment"),
         pytest.param("maxUnavailable: 1", JOB, "", id="a number that cannot be computed is KS307"),
         pytest.param("minAvailable: 50%", JOB, "", id="and so is a percentage"),
+        pytest.param("maxUnavailable: 0", JOB, "maxUnavailable 0 allows no eviction", id="none of a Job"),
+        pytest.param("maxUnavailable: 0%", CRON_JOB + TWO_REPLICAS, "0% allows no eviction", id="none of several"),
+        pytest.param("minAvailable: 100%", CRON_JOB, "minAvailable 100% allows no eviction", id="all of a CronJob"),
     ],
 )
 def test_pods_of_jobs_count_for_a_number_of_pods(limit: str, objects: str, told: str) -> None:
@@ -93,6 +96,11 @@ def test_the_repair_for_pods_with_a_scale_is_one_that_may_go() -> None:
         pytest.param("app: web, tier: fronted", "app: web, tier: frontend", "whose tier is frontend", id="a mistake"),
         pytest.param("app: web, tier: webhook", "app: web, tier: controller", "", id="another component"),
         pytest.param("app: web, tier: a, version: v2", "app: web", "", id="two labels are missing"),
+        pytest.param("app: web, component: database", "app: web", "", id="another component, of pods without one"),
+        pytest.param("app: web, app.kubernetes.io/component: db", "app: web", "", id="and in the recommended domain"),
+        pytest.param("app: web, strimzi.io/cluster: x", "app: web", "", id="a label of an operator"),
+        pytest.param("app: web, a.b/c: x", "app: web, a.b/d: x", "no label a.b/c", id="a label of the same domain"),
+        pytest.param("app: web, app.kubernetes.io/name: web", "app: web", "app.kubernetes.io/name", id="recommended"),
         pytest.param("app: wbe", "app: web", "", id="the only label"),
         pytest.param("app: web, version: v2", "app: web, version: $VERSION", "", id="a value that is not known"),
         pytest.param("app: web, version: v2", "app: web, $KEY: a", "", id="a key that is not known"),

@@ -310,3 +310,16 @@ CHART_FILE = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ a }}\n"
 )
 def test_templates_are_reported_once(files: dict[str, str], messages: list[str]) -> None:
     assert [each.message for each in lint(files, "KS902")] == messages
+
+
+@pytest.mark.parametrize(
+    ("spec", "tool"),
+    [
+        ("- image: {user}/a\n", "sed 's/{user}/VALUE/g' FILE"),
+        ("- image: {my user}/a\n", "sed 's/{my user}/VALUE/g' FILE"),
+        ("  a: [x\n  b: ${USER}]\n", "envsubst < FILE"),
+    ],
+)
+def test_the_help_names_a_tool_that_fills_in_the_placeholder(spec: str, tool: str) -> None:
+    (found,) = lint(f"apiVersion: v1\nkind: A\nspec:\n{spec}", "KS902")
+    assert found.help == f"lint the result: fill in the placeholders, as with {tool} | kschedctl lint -"

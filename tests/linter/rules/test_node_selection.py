@@ -87,6 +87,40 @@ def test_a_constraint_that_counts_no_pods_keeps_none_pending(manifest: str, othe
     assert found.stop == stop
 
 
+ON_CONTROL_PLANE: Final = manifests("""v1 Pod web
+nodeSelector: {node-role.kubernetes.io/control-plane: ""}
+tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Equal, value: "true", effect: NoSchedule}]
+""")
+OF_KUBEADM: Final = node("a", taint="node-role.kubernetes.io/control-plane")
+OF_RKE2: Final = OF_KUBEADM.replace("effect: NoSchedule", 'effect: NoSchedule, value: "true"')
+
+
+@pytest.mark.parametrize(
+    ("manifest", "nodes", "told"),
+    [
+        (ON_CONTROL_PLANE, (), ['value "true" matches only']),
+        (ON_CONTROL_PLANE, (OF_KUBEADM,), ['value "true" matches only']),
+        (ON_CONTROL_PLANE, (OF_RKE2,), []),
+        (ON_CONTROL_PLANE, PLAIN, []),
+        (ON_CONTROL_PLANE.replace(', value: "true"', ""), (), []),
+        (ON_CONTROL_PLANE.replace('Equal, value: "true"', "Exists"), (), []),
+        (ON_CONTROL_PLANE.replace('"true"', "${VALUE}"), (), []),
+        (ON_CONTROL_PLANE.replace("effect: NoSchedule", "effect: NoExecute"), (), ["does not tolerate their taint"]),
+    ],
+)
+def test_the_taint_of_the_control_plane_has_no_value_unless_a_node_has_one(
+    manifest: str, nodes: tuple[str, ...], told: list[str]
+) -> None:
+    found = lint(manifest, "KS107", **({"snapshot": snapshot(*nodes)} if nodes else {}))
+    assert len(found) == len(told)
+    assert all(text in each.message for text, each in zip(told, found, strict=True))
+
+
+@pytest.mark.parametrize("value", ["{arch}", "[ARCH]", "${ARCH}", "true", "amd64"])
+def test_a_placeholder_in_a_node_selector_is_no_impossible_value(value: str) -> None:
+    assert lint(manifests(f"v1 Pod web\nnodeSelector: {{kubernetes.io/arch: {value}}}\n"), "KS103") == []
+
+
 @pytest.mark.parametrize("more", ["operator: Exists", 'operator: Equal, value: "true"', ""])
 def test_the_repair_tolerates_the_taint_of_kubeadm_which_has_no_value(more: str) -> None:
     toleration = f"{{key: node-role.kubernetes.io/master, effect: NoSchedule, {more}}}"

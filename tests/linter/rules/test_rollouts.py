@@ -184,3 +184,43 @@ BUDGET = "---\npolicy/v1 PodDisruptionBudget web\nmaxUnavailable: 1\n"
 def test_replicas_without_a_budget(kind: str, replicas: int, more: str, found: bool) -> None:
     text = manifests(f"apps/v1 {kind} web\nreplicas: {replicas}\n{more}")
     assert bool(lint(text, "KS314")) is found
+
+
+REPELLING = """      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname
+            labelSelector: {matchLabels: {app: web}}
+            matchLabelKeys: KEYS
+"""
+TEMPLATE = """apiVersion: VERSION
+kind: KIND
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {app: web}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: nginx}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "label"),
+    [
+        ("apps/v1", "Deployment", "pod-template-hash"),
+        ("argoproj.io/v1alpha1", "Rollout", "rollouts-pod-template-hash"),
+        ("apps.openshift.io/v1", "DeploymentConfig", "deployment"),
+    ],
+)
+@pytest.mark.parametrize("other", ["pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash"])
+def test_the_label_of_a_revision_is_that_of_the_kind(version: str, kind: str, label: str, other: str) -> None:
+    text = (
+        TEMPLATE.replace("VERSION", version).replace("KIND", kind).replace("{app: web}", "{matchLabels: {app: web}}", 1)
+    )
+    (found,) = lint(text + REPELLING.replace("KEYS", "[]"), "KS201")
+    assert found.help == f"set maxSurge 0 and maxUnavailable 1, or matchLabelKeys: [{label}] in this term"
+    assert lint(text + REPELLING.replace("KEYS", f"[{label}]"), "KS201") == []
+    # A key that the pods lack is ignored.
+    assert len(lint(text + REPELLING.replace("KEYS", f"[{other}]"), "KS201")) == (other != label)

@@ -56,7 +56,7 @@ def test_text_has_age_kinds_and_what_is_not_known() -> None:
     assert "     none of Pod" in said
     assert said[-5:] == [
         "  warning: resourcequotas cannot be listed by this user: no new pod is refused for a quota",
-        "  warning: prod.tar.gz:.old.json was not read (hidden): its contents are ignored",
+        "  warning: prod.tar.gz:.old.json was not read (hidden): the contents are ignored",
         "",
         "  prod.tar.gz:nodes.json: 2 objects",
         "  prod.tar.gz:.old.json: not read, hidden",

@@ -23,7 +23,7 @@ NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatab
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: node-1}\n"
 POD_JSON = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}})
 HEADER = {"kschedctlVersion": "1", "kinds": {"Node": 1, "Pod": 12, "Service": 0}}
-NO_KIND = "was not read (no kind in its objects, and none that is read in its path)"
+NO_KIND = "was not read (the objects have no kind, and the path names none)"
 OTHER_NAME = "not named .yaml, .yml, .json, .jsonl, .ndjson or one of these with .gz"
 
 
@@ -323,6 +323,7 @@ def test_a_tar_that_ends_early_is_refused(mode: str, change: object, message: st
 def test_the_counts_of_a_header_are_held_against_what_was_read() -> None:
     write({"s/snapshot.json": json.dumps(HEADER), "s/nodes.yaml": NODE})
     assert unread("s") == [("Pod", "its header counts 12 Pods, but 0 were found")]
+    assert [each.effect for each in load_snapshot(["s"]).cluster.unread] == ["the missing ones are ignored"]
     write({"more.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [json.loads(POD_JSON)] * 12})})
     assert unread("s", "more.json") == []
 
@@ -340,6 +341,7 @@ def test_every_file_and_what_became_of_it_is_in_the_summary() -> None:
 
 def test_manifests_are_refused_where_nobody_hears_of_what_was_skipped() -> None:
     write({"m/a.yaml": POD, "m/b.yaml.bak": POD})
+    assert [each.effect for each in load_snapshot(["m"]).cluster.unread] == ["the contents are ignored"]
     manifest = read_manifest("m", allow_others=True)
     assert len(manifest.objects) == 1
     assert manifest.unread == (f"m/b.yaml.bak was not read ({OTHER_NAME})",)
