@@ -78,6 +78,16 @@ class PodSlots:
     def __len__(self) -> int:
         return len(self._first) + len(self._later)
 
+    @property
+    def n_first(self) -> int:
+        """The number of initial pods."""
+        return len(self._first)
+
+    @property
+    def first_records(self) -> Sequence[PodRecord]:
+        """The records of the initial pods, which have the first slots."""
+        return self._first.records
+
     def append(self, end: int, records: Sequence[PodRecord]) -> PodSlots:
         """Append pods after the first ``end`` slots.
 
