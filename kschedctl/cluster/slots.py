@@ -122,7 +122,10 @@ class PodSlots:
             slots._start(first, self.nodes)
         else:
             slots._start(self._first, self.nodes)
-            slots._extend(later)
+            slots._later = later
+            slots._columns = self._columns[:, : max(len(later), 16)].copy()
+            for slot, record in enumerate(later, len(self._first)):
+                slots._later_slots[record.name] = (*slots._later_slots.get(record.name, ()), slot)
         slots._forked = self, end
         return slots
 
