@@ -138,9 +138,12 @@ class PodRecords(Sequence[PodRecord]):
 
     def __init__(self, pods: Mark) -> None:
         self._pods = pods
+        self._number = len(pods)
+        # The records by index, as long as no pod was added or removed: they are read one by one very often.
+        self._as_read = pods.slots.first_records if self._number == pods.end <= pods.slots.n_first else ()
 
     def __len__(self) -> int:
-        return len(self._pods)
+        return self._number
 
     @overload
     def __getitem__(self, index: int) -> PodRecord: ...
@@ -152,9 +155,11 @@ class PodRecords(Sequence[PodRecord]):
         if isinstance(index, slice):
             return tuple(self)[index]
         if index < 0:
-            index += len(self)
-        if not 0 <= index < len(self):
+            index += self._number
+        if not 0 <= index < self._number:
             raise IndexError(index)
+        if self._as_read:
+            return self._as_read[index]
         return self._pods.slots.record(self._pods.slot_of(index))
 
     def __iter__(self) -> Iterator[PodRecord]:

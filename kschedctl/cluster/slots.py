@@ -78,6 +78,16 @@ class PodSlots:
     def __len__(self) -> int:
         return len(self._first) + len(self._later)
 
+    @property
+    def n_first(self) -> int:
+        """The number of initial pods."""
+        return len(self._first)
+
+    @property
+    def first_records(self) -> Sequence[PodRecord]:
+        """The records of the initial pods, which have the first slots."""
+        return self._first.records
+
     def append(self, end: int, records: Sequence[PodRecord]) -> PodSlots:
         """Append pods after the first ``end`` slots.
 
@@ -112,7 +122,10 @@ class PodSlots:
             slots._start(first, self.nodes)
         else:
             slots._start(self._first, self.nodes)
-            slots._extend(later)
+            slots._later = later
+            slots._columns = self._columns[:, : max(len(later), 16)].copy()
+            for slot, record in enumerate(later, len(self._first)):
+                slots._later_slots[record.name] = (*slots._later_slots.get(record.name, ()), slot)
         slots._forked = self, end
         return slots
 

@@ -45,7 +45,10 @@ class ObjectMeta(ApiStruct, frozen=True):
     @property
     def controller(self) -> OwnerReference | None:
         """The owner that controls the object, or ``None`` (metav1.GetControllerOf)."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
 
 class LabelSelectorRequirement(ApiStruct, frozen=True):

@@ -187,13 +187,16 @@ def victim_units(cluster: Cluster, pods: Iterable[int], release: Release) -> lis
     by_uid = release.victim_ties is VictimTies.BY_UID
     forest = GroupForest.of(cluster, release)
     for pod in pods:
-        own = pod_group_of(cluster, pod)
+        # Most pods are in no group.
+        own = pod_group_of(cluster, pod) if records[pod].spec.pod_group_name else None
         # The highest group above the pod that is evicted as a whole.
         whole = [group for group in forest.upwards(own) if group.spec.disrupts_all] if own is not None else []
         key: object = entity_key(whole[-1]) if whole else pod
         if key in units:
             continue
-        members, priority, rank = (pod,), pod_priority(cluster, pod, rules), 0
+        members, priority, rank = (pod,), records[pod].priority, 0
+        if own is not None:
+            priority = pod_priority(cluster, pod, rules)
         if whole:
             members = tuple(forest.members(cluster, whole[-1], scheduled=True).tolist())
             rank = 2 if isinstance(whole[-1], CompositePodGroup) else 1

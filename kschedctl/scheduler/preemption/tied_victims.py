@@ -6,7 +6,7 @@ not show. Every order of tied pods that differ to the scheduler is tried here; e
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, islice, product
 from math import comb, factorial, prod
@@ -17,13 +17,14 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import PodsInWorlds
+from kschedctl.common.arrays import Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import VictimTies
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PluginsRunner
-from kschedctl.scheduler.preemption.budgets import Budget
-from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, lower_priority_pods, select_victims_on_node
+from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
+from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, lower_priority_pods
 
 #: The number of orders of tied pods that are tried on a node; of more orders, as many random ones.
 _MOST_ORDERS: Final = 120
@@ -73,10 +74,9 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     number = {index: i for i, group in enumerate(alike) for index in group}
     orders = prod(factorial(sum(map(len, tie))) // prod(factorial(len(group)) for group in tie) for tie in ties)
     outcomes = {_victims_per_group(known, number, len(alike)): None}
+    reprieves = _Reprieves(framework, state, pod, rows, run.budgets, number, len(alike))
     for order in _orders(ties) if orders <= _MOST_ORDERS else _random_orders(ties):
-        lower = PodsInWorlds(rows, np.zeros(len(order), dtype=np.int64), np.array(order, dtype=np.int64))
-        found = select_victims_on_node(framework, state, pod, rows, run.budgets, lower).victims.pods.tolist()
-        outcomes.setdefault(_victims_per_group(found, number, len(alike)))
+        outcomes.setdefault(_victims_per_group(reprieves.victims(order), number, len(alike)))
     n_sets = sum(prod(comb(len(group), n) for group, n in zip(alike, counts, strict=True)) for counts in outcomes)
     sets = (chosen for counts in outcomes for chosen in _sets(alike, counts))
     both = [(group, [counts[i] for counts in outcomes]) for i, group in enumerate(alike)]
@@ -87,6 +87,65 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
         frozenset(index for group, counts in both if max(counts) for index in group),
         frozenset(index for group, counts in both if min(counts) == len(group) for index in group),
     )
+
+
+class _Reprieves:
+    """The victims on a node for one order of its pods after another, as ``select_victims_on_node`` finds them.
+
+    Whether the preemptor still fits with a pod put back follows from the pod's group and the number of pods of each
+    group that were put back before, as equal pods are interchangeable; so each such state is filtered once.
+
+    Args:
+        rows: The row of the node, where the preemptor fits without pods of lower priority.
+        number: The number of the group of each pod of lower priority.
+    """
+
+    def __init__(
+        self,
+        framework: PluginsRunner,
+        state: CycleState,
+        pod: Pod,
+        rows: Rows,
+        budgets: tuple[Budget, ...],
+        number: Mapping[int, int],
+        n_groups: int,
+    ) -> None:
+        self._framework, self._state, self._pod = framework, state, pod
+        self._rows, self._budgets, self._number = rows, budgets, number
+        self._counts = [0] * n_groups
+        self._fits: dict[tuple[tuple[int, ...], int], bool] = {}
+        self._emptied = framework.overlay_with_nominated_pods(pod, rows)
+        every = np.array(list(number), dtype=np.int64)
+        self._emptied.remove(np.zeros_like(every), every)
+
+    def victims(self, order: Sequence[int]) -> list[int]:
+        """Return the victims if the pods of lower priority come in an order."""
+        lower = PodsInWorlds(self._rows, np.zeros(len(order), dtype=np.int64), np.array(order, dtype=np.int64))
+        up_to_first = self._framework.handle.release.counts_up_to_violated_budget
+        violated = violated_budgets(self._framework.cluster, self._budgets, lower, up_to_first=up_to_first)
+        violating = np.logical_or.reduce(violated).tolist() if self._budgets else [False] * len(order)
+        counts = list(self._counts)
+        spared: list[int] = []
+        victims: list[int] = []
+        for first in (True, False):
+            for index in (each for each, violates in zip(order, violating, strict=True) if violates is first):
+                key = tuple(counts), self._number[index]
+                fits = self._fits.get(key)
+                if fits is None:
+                    fits = self._fits[key] = self._fits_with([*spared, index])
+                if fits:
+                    spared.append(index)
+                    counts[self._number[index]] += 1
+                else:
+                    victims.append(index)
+        return victims
+
+    def _fits_with(self, spared: Sequence[int]) -> bool:
+        pods = np.array(spared, dtype=np.int64)
+        self._emptied.add(np.zeros_like(pods), pods)
+        fits = self._framework.passing_with_nominated_pods(self._state, self._pod, self._emptied)
+        self._emptied.remove(np.zeros_like(pods), pods)
+        return bool(fits[0])
 
 
 def _ties(cluster: Cluster, release: Release, budgets: Sequence[Budget], lower: Sequence[int]) -> list[list[_Alike]]:
