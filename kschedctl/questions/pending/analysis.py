@@ -10,8 +10,7 @@ import msgspec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods, scheduler_message
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.errors import InputError
-from kschedctl.common.wording import counted, duration, listed, similar
+from kschedctl.common.wording import counted, duration, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
 from kschedctl.diagnosis.diagnosis import ClusterDiagnosis, Diagnosis
@@ -20,7 +19,7 @@ from kschedctl.diagnosis.pending_groups import PendingGroup, group_pending_pods,
 from kschedctl.diagnosis.why.proof import pending_words
 from kschedctl.diagnosis.why.search import FEW_NODES, suggest
 from kschedctl.diagnosis.why.unblocking_changes import Unblocking, UnblockingResult, unblock
-from kschedctl.objects.core import Namespace, Node
+from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import Selector, matches, parse_label_query
 from kschedctl.questions.explain.analysis import cause, suggestion_data
@@ -37,6 +36,7 @@ from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness import Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulated_cluster import ending_pods
+from kschedctl.trials.whatif.targets import require_namespace
 
 #: Groups that no change for all helps get suggestions for their first pod, 2 each: the 3 largest, or the 10 largest on
 #: a small cluster.
@@ -71,13 +71,7 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
     Raises InputError if the cluster has no such namespace.
     """
     query = parse_label_query(request.selector) if request.selector else ()
-    if request.namespace and not cluster.cluster.is_forbidden(Namespace):
-        known = {namespace.name for namespace in cluster.cluster.list(Namespace)}
-        known |= {record.metadata.namespace for record in cluster.cluster.pods.records}
-        if known and request.namespace not in known:
-            close = similar(request.namespace, sorted(known))
-            hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
-            raise InputError(f"the snapshot has no namespace {request.namespace}", path="--namespace", hint=hint)
+    require_namespace(cluster.cluster, request.namespace)
     if cluster.cluster.is_forbidden(Node):
         return _without_nodes(cluster, request.namespace, query)
     scheduler = cluster.with_edited_pending()
