@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
-from kschedctl.common.wording import listed
+from kschedctl.common.wording import listed, similar
 from kschedctl.linter.overlay import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules
@@ -36,9 +36,11 @@ from kschedctl.questions.inventory.analysis import (
     cluster_summary,
     describe_budget,
     describe_workload,
+    is_named,
     list_budgets,
     list_pods,
     list_workloads,
+    pods_by_workload,
     search,
 )
 from kschedctl.questions.leader.analysis import leader
@@ -52,6 +54,7 @@ from kschedctl.questions.preempt.analysis import preempt
 from kschedctl.questions.preempt.answer import PreemptionList
 from kschedctl.questions.preempt.request import PreemptRequest
 from kschedctl.questions.provenance import PodSubject
+from kschedctl.questions.request import renamed
 from kschedctl.questions.simulate.request import SimulateRequest
 from kschedctl.questions.volumes.analysis import ClaimSubject, volumes
 from kschedctl.questions.volumes.answer import VolumesList
@@ -86,7 +89,7 @@ class PodsQuery(Query, frozen=True, kw_only=True):
     selector: Annotated[str, Meta(description="All pods with matching labels, such as app=web.")] = ""
     node: Annotated[str, Meta(description="The node that the pods are bound to.")] = ""
     pending: Annotated[bool, Meta(description="Pending pods only.")] = False
-    workload: Annotated[str, Meta(description="The workload that owns the pods, such as Deployment shop/web.")] = ""
+    workload: Annotated[str, Meta(description="The workload that owns the pods: web or Deployment shop/web.")] = ""
     q: _Text = ""
     limit: _Limit = 500
 
@@ -132,13 +135,38 @@ def show_pods(cluster: LoadedCluster, asked: Asked[PodsQuery], handle: AnalysisH
         text=query.q,
         most=query.limit,
     )
-    return list_pods(asked.over(cluster, handle), request)
+    changed = asked.over(cluster, handle)
+    require_namespace(changed.cluster, query.namespace)
+    _require_selected(changed, query)
+    return list_pods(changed, request)
+
+
+def _require_selected(cluster: LoadedCluster, query: PodsQuery) -> None:
+    """Require that the cluster has the node and the workload of a selection.
+
+    Raises InputError if it has not.
+    """
+    if query.node and all(record.node_name != query.node for record in cluster.pods.records):
+        try:
+            cluster.nodes.find(query.node)
+        except InputError as error:
+            raise renamed(error, {"": "node"}) from None
+    if not query.workload:
+        return
+    known = pods_by_workload(cluster.cluster)
+    if not any(is_named(key, query.workload) for key in known):
+        name = query.workload.rpartition("/")[2]
+        close = [f"{kind} {namespace}/{own}" for kind, namespace, own in known if own in similar(name, (own,))]
+        hint = f"did you mean {listed(close, 'or')}?" if close else "give its name, or KIND NAMESPACE/NAME"
+        raise InputError(f"the cluster has no workload {query.workload}", path="workload", hint=hint)
 
 
 def show_workloads(cluster: LoadedCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
     """List workloads, those with most pending pods first."""
     query = asked.query
-    return list_workloads(asked.over(cluster, handle), query.namespace, query.q, query.limit)
+    changed = asked.over(cluster, handle)
+    require_namespace(changed.cluster, query.namespace)
+    return list_workloads(changed, query.namespace, query.q, query.limit)
 
 
 def show_workload(cluster: LoadedCluster, asked: Asked[WorkloadQuery], handle: AnalysisHandle) -> Answer:
@@ -152,7 +180,9 @@ def show_workload(cluster: LoadedCluster, asked: Asked[WorkloadQuery], handle: A
 def show_budgets(cluster: LoadedCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
     """List disruption budgets, those that allow no eviction first."""
     query = asked.query
-    return list_budgets(asked.over(cluster, handle), query.namespace, query.q, query.limit)
+    changed = asked.over(cluster, handle)
+    require_namespace(changed.cluster, query.namespace)
+    return list_budgets(changed, query.namespace, query.q, query.limit)
 
 
 def show_budget(cluster: LoadedCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
@@ -333,6 +363,7 @@ def show_claims(cluster: LoadedCluster, asked: Asked[ClaimsQuery], handle: Analy
     """List volume claims, and the volume that each has or would get."""
     changed = asked.over(cluster, handle)
     require_listed(changed.cluster, "PersistentVolumeClaim")
+    require_namespace(changed.cluster, asked.query.namespace)
     query = parse_label_query(asked.query.selector) if asked.query.selector else None
     claims = [
         claim
