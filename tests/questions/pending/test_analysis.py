@@ -200,10 +200,7 @@ def test_pods_of_groups_by_outcome() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "headings"),
-    [
-        (0, ("change (none was tried)",)),
-        (3, ("would place", "change (each tried, unless it says otherwise)")),
-    ],
+    [(0, ("change (none was tried)",)), (3, ("would place", "change (each tried, unless it says otherwise)"))],
 )
 def test_the_heading_says_whether_changes_were_tried(changes: int, headings: tuple[str, ...]) -> None:
     answer = SchedulingCluster(load_engine("fixtures/shop/cluster")).pending(changes=changes)
