@@ -22,7 +22,7 @@ from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.explain.answer import WorkloadData
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.provenance import Arguments, PodSubject, pods_asked_about
-from kschedctl.sources.snapshot.files import STDIN, open_stdin
+from kschedctl.sources.snapshot.files import STDIN, input_name, open_stdin
 from kschedctl.sources.snapshot.load import read_manifest
 from kschedctl.sources.snapshot.manifest import ManifestObject, ManifestSet, refuse
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
@@ -253,7 +253,9 @@ def _nothing_to_ask(
     held = "; ".join(part for part in (counts, skipped and f"{skipped} (not used)") if part)
     names = listed([kind.__name__ for kind in wanted], "or", most=len(wanted))
     return ManifestError(
-        "no object to answer for", where=", ".join(paths), hint=f"the input contains {held}: give a {names}"
+        "no object to answer for",
+        where=", ".join(map(input_name, paths)),
+        hint=f"the input contains {held}: give a {names}",
     )
 
 

@@ -104,6 +104,12 @@ class AnalysisRequest(Generic[A]):
         Raises RequestError if they contradict one another.
         """
 
+    def require_known(self, cluster: "LoadedCluster") -> None:
+        """Check that the cluster has the objects that the options name, without answering the question.
+
+        Raises InputError if it has not, or a selector cannot be parsed.
+        """
+
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> A:
         """Answer the question."""
         raise NotImplementedError

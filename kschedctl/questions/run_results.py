@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.wording import counted, listed
@@ -219,6 +220,18 @@ def pod_cures(decision: Decision, most: int, kept: Collection[str] = ()) -> Iter
     """
     for one in islice(suggest(decision, most, ways=False, kept=kept).ranked, most):
         yield advice_cure(one) if isinstance(one, Advice) else suggested_cure(one)
+
+
+def distinct_cures(cures: Iterable[CureData]) -> Iterator[CureData]:
+    """Yield each change once, with its outcome for all the pods that it is a cure for."""
+    together: dict[tuple[str, tuple[str, ...]], list[CureData]] = {}
+    for cure in cures:
+        together.setdefault((cure.summary, cure.commands), []).append(cure)
+    for same in together.values():
+        # Each outcome was tried without the others.
+        outcomes = tuple(dict.fromkeys(cure.then for cure in same if cure.then))
+        then = f"{'tried for each alone: ' if len(outcomes) > 1 else ''}{'; '.join(outcomes)}"
+        yield replace(same[0], then=then, untried="" if outcomes else same[0].untried)
 
 
 def advice_cure(advice: Advice) -> CureData:

@@ -57,6 +57,27 @@ def test_the_page_has_the_answer_and_its_charts(command: tuple[str, ...], captio
             assert not missing, line
 
 
+@pytest.mark.parametrize(
+    ("command", "cluster", "states"),
+    [
+        (("pending", *SHOP), "fixtures/shop/cluster", 1),
+        (("snapshot", "info", "fixtures/shop/cluster"), "fixtures/shop/cluster", 1),
+        (("diff", *SHOP, "--cordon", "node-8"), "fixtures/shop/cluster", 1),
+        (
+            ("diff", "-A", *SHOP, "--against", "fixtures/gangs/cluster"),
+            "fixtures/shop/cluster and fixtures/gangs/cluster",
+            2,
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_header_names_cluster_and_state(command: tuple[str, ...], cluster: str, states: int) -> None:
+    page = lxml.html.fromstring(run(*command, "-o", "html").out)
+    assert [words(each.text_content()) for each in page.cssselect("header .cluster")] == [cluster]
+    told = {each[0].text: each[1].text_content() for each in page.cssselect("header dl div")}
+    assert told["State"].count("UTC") == states
+
+
 def words_of_columns(line: str) -> list[str]:
     """Return the texts of a line that two or more spaces separate."""
     return [words(cell) for cell in line.split("  ") if cell.strip()]

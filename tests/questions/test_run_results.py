@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup
+from kschedctl.questions.answer_parts import CureData
 from kschedctl.questions.document import Table
 from kschedctl.questions.drain.analysis import drain
 from kschedctl.questions.drain.answer import Drained
@@ -16,6 +17,7 @@ from kschedctl.questions.drain.document import document
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.questions.run_results import distinct_cures
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.simulate.analysis import simulate
 from kschedctl.questions.simulate.answer import SlowestPodData
@@ -29,6 +31,24 @@ from tests.trials.simulate.test_rollout import members as stateful_pods
 from tests.trials.simulate.test_rollout import nodes, stateful_set
 
 JOB = ("batch/v1", "Job", "gang")
+
+
+@pytest.mark.parametrize(
+    ("cures", "then", "untried"),
+    [
+        ([("a is scheduled", "")], "a is scheduled", ""),
+        ([("a is scheduled", ""), ("a is scheduled", "")], "a is scheduled", ""),
+        ([("a is scheduled", ""), ("b is", "")], "tried for each alone: a is scheduled; b is", ""),
+        ([("", "no such node"), ("a is scheduled", "")], "a is scheduled", ""),
+        ([("", "no such node"), ("", "no such node")], "", "no such node"),
+    ],
+    ids=["one", "same outcome", "two pods", "tried for one", "not tried"],
+)
+def test_a_cure_of_several_causes_is_one_cure(cures: list[tuple[str, str]], then: str, untried: str) -> None:
+    command = ("kubectl uncordon a",)
+    other = CureData("uncordon a", "", ("kubectl uncordon a --context b",))
+    found = [CureData("uncordon a", then, command, untried) for then, untried in cures]
+    assert list(distinct_cures((*found, other))) == [CureData("uncordon a", then, command, untried), other]
 
 
 def member(number: int, node: str = "", **fields: Any) -> Pod:

@@ -65,6 +65,12 @@ class ConsolidateRequest(AnalysisRequest["Consolidated"]):
     ] = ()
     instance_types: Annotated[str, INSTANCE_TYPES] = ""
 
+    def require_known(self, cluster: "LoadedCluster") -> None:
+        from kschedctl.trials.whatif.targets import find_nodes
+
+        for name in self.nodes:
+            find_nodes(cluster.cluster, name)
+
     def answer(self, cluster: "LoadedCluster", handle: AnalysisHandle) -> "Consolidated":
         from kschedctl.questions.consolidate.analysis import consolidation
 

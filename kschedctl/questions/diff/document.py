@@ -39,6 +39,7 @@ from kschedctl.questions.frame import (
     first_line,
     group_losses_section,
     next_questions,
+    provenance,
 )
 from kschedctl.questions.node_map import NodeChange, by_node, changes_map, pods_line
 from kschedctl.questions.nodes.answer import NodesOverview
@@ -195,6 +196,7 @@ def document(diff: Diff, view: View) -> Document:
         both, diff.summary, Tone.BAD if worse else Tone.GOOD if diff.yes else Tone.MIXED, ("Comparison",)
     )
     before, after = diff.before, diff.after
+    yield from _page_header(before, after, view)
     yield from _side_section("before", _basis(before, view), before)
     rules, *rest = _basis(after, view)
     if after.rules == before.rules:
@@ -257,6 +259,17 @@ def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
         return not group[0].worse, _IMPORTANCE.index(group[0].parts[0]), -len(group)
 
     return sorted(groups.values(), key=rank)
+
+
+def _page_header(before: SideData, after: SideData, view: View) -> Document:
+    """Name the clusters and states of both sides for the header of a page."""
+    if not view.drawn:
+        return
+    found = (provenance(before, view.now), provenance(after, view.now))
+    clusters = dict.fromkeys(each.cluster for each in found)
+    states = {each.state: each.age for each in found if each.state}
+    aged = " and ".join(dict.fromkeys(states.values()))
+    yield Provenance((), (), cluster=" and ".join(clusters), state=" and ".join(states), age=aged)
 
 
 def _basis(side: SideData, view: View) -> list[str]:

@@ -164,6 +164,9 @@ class DrainRequest(NamedNodes):
         if not (self.nodes or self.selector or self.zone):
             raise RequestError("name nodes, or use {selector} or {zone}", "nodes")
 
+    def require_known(self, cluster: "LoadedCluster") -> None:
+        self.names(cluster.cluster)
+
     def answer(self, cluster: "LoadedCluster", handle: "AnalysisHandle") -> "Drained":
         from kschedctl.questions.drain.analysis import drain
 

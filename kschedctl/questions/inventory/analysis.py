@@ -57,7 +57,7 @@ class PodsRequest:
     node: str = ""
     #: True for pending pods only.
     pending: bool = False
-    #: The workload that owns the pods, such as ``Deployment shop/web``; empty for all.
+    #: The workload that owns the pods: ``Deployment shop/web``, ``shop/web`` or ``web``; empty for all.
     workload: str = ""
     #: A text that the names contain; empty for all.
     text: str = ""
@@ -80,7 +80,7 @@ def list_pods(cluster: LoadedCluster, request: PodsRequest) -> PodsOverview:
         and (not request.node or record.node_name == request.node)
         and (not request.pending or pods.node_row[index] == PENDING)
         and request.text in record.metadata.name
-        and request.workload in ("", owner_of(cluster.cluster, record.metadata))
+        and (not request.workload or _belongs_to(cluster.cluster, record.metadata, request.workload))
         and (query is None or matches(query, record.metadata.labels))
     ]
     n_pending = sum(bool(pods.node_row[index] == PENDING) for index in found)
@@ -117,6 +117,20 @@ def owner_of(cluster: Cluster, pod: ObjectMeta) -> str:
     """Return the workload of a pod, such as ``Deployment shop/web``; empty without a controller."""
     kind, namespace, name = workload_of(cluster, pod)
     return f"{kind} {namespace}/{name}" if pod.controller is not None else ""
+
+
+def is_named(key: tuple[str, str, str], text: str) -> bool:
+    """Report whether a text names a workload: by kind, namespace and name, or without kind, or by name alone.
+
+    >>> [is_named(("Deployment", "shop", "web"), text) for text in ("Deployment shop/web", "shop/web", "web", "we")]
+    [True, True, True, False]
+    """
+    kind, namespace, name = key
+    return text in (f"{kind} {namespace}/{name}", f"{namespace}/{name}", name)
+
+
+def _belongs_to(cluster: Cluster, pod: ObjectMeta, workload: str) -> bool:
+    return pod.controller is not None and is_named(workload_of(cluster, pod), workload)
 
 
 # Lists of disruption budgets, and the description of one.

@@ -37,6 +37,7 @@ from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness import Part, not_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.simulated_cluster import ending_pods
+from kschedctl.trials.whatif.targets import require_namespace
 
 #: Groups that no change for all helps get suggestions for their first pod, 2 each: the 3 largest, or the 10 largest on
 #: a small cluster.

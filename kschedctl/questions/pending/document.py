@@ -192,7 +192,11 @@ def _changes(answer: Pending, *, every: bool) -> Document:
             lowered = any("Insufficient" in group.message for group in answer.groups)
             yield Paragraph(f"{told}{'; requests were lowered by 20 % at most' if lowered else ''}.")
         return
-    yield from (GAP, table(("would place", _heading(answer)), rows, numeric=(0,)))
+    yield GAP
+    if answer.changes or answer.alone:
+        yield table(("would place", _heading(answer)), rows, numeric=(0,))
+    else:
+        yield table(("change (none was tried)",), [(told,) for _, told in rows])
     if every:
         cures: tuple[AdviceData | UnblockingData, ...] = (*answer.changes, *answer.alone, *answer.advice)
         # Groups of one cause may have the same cure.

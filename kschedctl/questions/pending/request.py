@@ -28,6 +28,14 @@ class PendingPods(AnalysisRequest["Pending"]):
     ] = ""
     selector: Annotated[str, Option("--selector", "SELECTOR", "Show pods with matching labels only.", short="-l")] = ""
 
+    def require_known(self, cluster: "LoadedCluster") -> None:
+        from kschedctl.objects.selectors import parse_label_query
+        from kschedctl.trials.whatif.targets import require_namespace
+
+        if self.selector:
+            parse_label_query(self.selector)
+        require_namespace(cluster.cluster, self.namespace)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PendingRequest(PendingPods):

@@ -22,7 +22,14 @@ from kschedctl.questions.answer_parts import CureData
 from kschedctl.questions.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.questions.pod_groups import count_words
 from kschedctl.questions.provenance import envelope, missing_for_attempts, provenance
-from kschedctl.questions.run_results import PendingCauses, pod_cures, preemption_evictions, slowest_to_stop, utilisation
+from kschedctl.questions.run_results import (
+    PendingCauses,
+    distinct_cures,
+    pod_cures,
+    preemption_evictions,
+    slowest_to_stop,
+    utilisation,
+)
 from kschedctl.questions.simulate.answer import (
     EvictionData,
     GroupResult,
@@ -217,7 +224,7 @@ def simulation_answer(
         pods=len(placed) + n_waiting,
         placed=len(placed),
         waiting=waiting,
-        cures=tuple(_cures(causes, waiting, {entry.pod for entry in placed})) if why else (),
+        cures=tuple(distinct_cures(_cures(causes, waiting, {entry.pod for entry in placed}))) if why else (),
         ended=tuple(_ended(before, simulation.timeline)),
         evicted=evicted,
         workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),

@@ -2,7 +2,7 @@
 
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import counted
-from kschedctl.questions.document import GAP, Document, Paragraph, Verbatim
+from kschedctl.questions.document import GAP, Document, Paragraph, Provenance, Verbatim
 from kschedctl.questions.frame import View, time_and_age
 from kschedctl.questions.snapshot.answer import SnapshotInfo
 
@@ -10,6 +10,10 @@ from kschedctl.questions.snapshot.answer import SnapshotInfo
 def document(info: SnapshotInfo, view: View) -> Document:
     """Lay out the contents of a snapshot."""
     yield Paragraph(info.summary, heading=("Snapshot",))
+    if view.drawn:
+        state, aged = time_and_age(info.taken_at, view.now) if info.taken_at is not None else ("", "")
+        # For the header of the page; the lines below say how the time is known.
+        yield Provenance((), (), cluster=", ".join(info.paths), state=state, age=aged)
     yield from _origin(info, view)
     yield GAP
     for kind, number in info.kinds.items():

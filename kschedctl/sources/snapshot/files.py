@@ -65,6 +65,13 @@ def check_unchanged(descriptor: int, path: str, before: State) -> None:
 Exclusion: TypeAlias = Callable[[str, bool], str]
 STDIN: Final = "-"
 STDIN_NAME: Final = "standard input"
+
+
+def input_name(path: str | Path) -> str:
+    """Return the name of an input in errors: its path, or words for ``-``."""
+    return STDIN_NAME if str(path) == STDIN else str(path)
+
+
 #: The size in bytes from which an uncompressed file is streamed.
 LARGE: Final = 64 * 1024 * 1024
 
@@ -116,7 +123,7 @@ def read_sources(
     Yields: An error for each file that cannot be read; the files after it still follow.
     """
     for path in paths:
-        root = STDIN_NAME if str(path) == STDIN else str(path)
+        root = input_name(path)
         is_other = outside(root, cluster) if cluster else _read_all
         exclusion = exclusion_below(root) if exclusion_below is not None else is_other
         n_passed = len(summary.passed)

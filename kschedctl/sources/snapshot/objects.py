@@ -48,6 +48,7 @@ from kschedctl.sources.snapshot.files import (
     Source,
     cannot_read,
     check_unchanged,
+    input_name,
     read_sources,
     whole_source,
 )
@@ -229,7 +230,7 @@ class Reading:
             rest = f"; objects seem to be in {listed(doubtful)}"
         return self._error(
             "no object that kschedctl reads was found",
-            where=", ".join(map(str, self._paths)),
+            where=", ".join(map(input_name, self._paths)),
             hint=f"files: {', '.join(counts)}{rest}",
         )
 

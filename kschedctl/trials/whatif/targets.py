@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed, near, similar
-from kschedctl.objects.core import Node
+from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.kinds import cannot_be_listed, is_namespaced, kind_by_name, kind_names, without_kind
 from kschedctl.objects.meta import ApiObject
@@ -60,6 +60,23 @@ def find_zone(cluster: Cluster, zone: str) -> list[int]:
         hint = f"the zones are {listed(known)}" if known else f"no node has the label {ZONE}"
         raise InputError(f'the cluster has no node in zone "{zone}"', hint=hint)
     return rows
+
+
+def require_namespace(cluster: Cluster, namespace: str) -> None:
+    """Require that the cluster has a namespace, or a pod in it.
+
+    Args:
+        namespace: The name; empty for all namespaces.
+
+    Raises InputError if the cluster has neither.
+    """
+    if not namespace or cluster.is_forbidden(Namespace):
+        return
+    known = {each.name for each in cluster.list(Namespace)} | {own for own, _ in cluster.pods.index}
+    if known and namespace not in known:
+        close = similar(namespace, sorted(known))
+        hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
+        raise InputError(f"the snapshot has no namespace {namespace}", path="--namespace", hint=hint)
 
 
 def find_kind(name: str) -> type[ApiObject]:

@@ -15,6 +15,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from kschedctl.common.errors import InputError, KschedctlError
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.answer import Diff
 from kschedctl.questions.diff.document import DiffView
 from kschedctl.questions.documents import document
@@ -26,9 +27,9 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.access import COOKIE, Access, local_address, session_of, user_of
 from kschedctl.web.jobs import Job, begin_job, read_answer
 from kschedctl.web.pages.names import known_names
-from kschedctl.web.pages.sheet import FORMS_OF_REQUESTS, Part, Sheet, error_blocks, framed, laid_out
+from kschedctl.web.pages.sheet import FORMS_OF_REQUESTS, Part, Sheet, error_blocks, error_lines, framed, laid_out
 from kschedctl.web.pages.visit import AnyRequest, Links, ServerState, Visit, page, path_of
-from kschedctl.web.questions.question import Body, Question, form_values
+from kschedctl.web.questions.question import Body, Question, answer_of, form_values
 from kschedctl.web.questions.questions import LintQuery, linted_manifest
 from kschedctl.web.questions.registry import BY_NAME
 from kschedctl.web.served import Served
@@ -97,6 +98,32 @@ def refused_page(
         has_manifest=question.body is not Body.NONE,
         takes_what_ifs=question.what_ifs,
     )
+
+
+def refusal(
+    cluster: LoadedCluster,
+    visit: Visit,
+    name: str,
+    title: str,
+    manifest: str,
+    compare: tuple[ClusterRequest, ...],
+    handle: AnalysisHandle,
+) -> str:
+    """Return the page with the form of a question that cannot be answered as it was filled in; empty if it can be.
+
+    Raises InputError if the form has fields that the question does not have, or a what-if cannot be applied.
+    """
+    question = BY_NAME[name]
+    try:
+        asked = question.asked({}, visit.values, manifest.encode(), compare)
+        if question.find is not None:
+            answer_of(question.find, cluster, asked, handle)
+    except InputError as error:
+        known = {field.name for field in fields_of(question)}
+        if not known.issuperset(name for name, _ in visit.own):
+            raise
+        return refused_page(cluster, visit, name, title, manifest, error_lines(error), handle)
+    return ""
 
 
 FORMS: Final = Router("/", route_handlers=[page(path, form_page, question, title) for path, question, title in _FORMS])
@@ -198,19 +225,14 @@ async def start_job(request: AnyRequest, served: NamedDependency[Served]) -> Res
         raise InputError("the form names no question that runs as a job", path=_QUESTION)
     values = [(name, value) for name, value in sent if name not in (_QUESTION, _MANIFEST)]
     body = fields.get(_MANIFEST, "").replace("\r\n", "\n").encode()
-    user = user_of(request.scope, served.settings)
+    user, compare = user_of(request.scope, served.settings), served.settings.compare
     visit = Visit.of(request, served).having(values)
-    try:
-        job = begin_job(served.jobs, question, values, body, served.settings.compare, user)
-    except InputError as error:
-        path, title = next((path, title) for path, name, title in _FORMS if name == question.name)
-        known = {field.name for field in fields_of(question)} | {each[0] for each in visit.values}
-        if not known.issuperset(name for name, _ in values):
-            raise
-        visit = replace(visit, path=path, values=tuple(values))
-        lines = tuple(line.strip() for line in error.lines())
-        text = await served.ask(refused_page, visit, question.name, title, body.decode(), lines)
-        return Response(text, status_code=400, media_type=MediaType.HTML)
+    path, title = next((path, title) for path, name, title in _FORMS if name == question.name)
+    form = replace(visit, path=path, values=tuple(values))
+    refused = await served.ask(refusal, form, question.name, title, body.decode(), compare)
+    if refused:
+        return Response(refused, status_code=400, media_type=MediaType.HTML)
+    job = begin_job(served.jobs, question, values, body, compare, user)
     return Redirect(visit.address(path_of("jobs", job.id)), status_code=303)
 
 
@@ -257,6 +279,8 @@ def tried_page(cluster: LoadedCluster, visit: Visit, manifest: str, handle: Anal
 def _attempts(sheet: Sheet, manifest: bytes) -> Iterator[Part]:
     """Yield where the pods of a manifest would be scheduled, and what lint finds; one error if it cannot be read."""
     try:
+        if not manifest.strip():
+            raise InputError("the box is empty", hint="paste a manifest, as YAML or JSON")
         linted = sheet.run(linted_manifest, LintQuery(), manifest)
     except InputError as error:
         yield sheet.laid_out(error_blocks(error), "Manifest")
@@ -264,8 +288,9 @@ def _attempts(sheet: Sheet, manifest: bytes) -> Iterator[Part]:
     try:
         yield sheet.laid_out(document(sheet.answer("explain_manifest", body=manifest), sheet.view()), "Scheduling")
     except InputError as error:
-        yield sheet.laid_out(error_blocks(error), "Scheduling" if linted.n_objects else "Manifest")
-        if not linted.n_objects:
+        # Beside an error, no part says that nothing was found.
+        yield sheet.laid_out(error_blocks(error), "Scheduling" if linted.found else "Manifest")
+        if not linted.found:
             return
     yield sheet.laid_out(document(report(linted), LintView(linted=linted, drawn=True)), "Lint")
 

@@ -1,14 +1,14 @@
 """The pages of single objects: a pod, a node, a workload, a claim and a disruption budget."""
 
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Callable, Collection, Iterator
+from typing import Final, TypeVar
 
 import msgspec
 from litestar import Router
 
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.errors import ClusterError, KschedctlError
-from kschedctl.common.wording import counted
+from kschedctl.common.errors import ClusterError, InputError, KschedctlError
+from kschedctl.common.wording import counted, listed
 from kschedctl.questions.charts import Bars, NodeMap
 from kschedctl.questions.document import Paragraph, Provenance, Questions, Table, Tone
 from kschedctl.questions.explain.answer import Explanation
@@ -20,9 +20,11 @@ from kschedctl.questions.leader.answer import LeaderOverview
 from kschedctl.questions.volumes.answer import PodVolumes, VolumesList
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.web.pages.names import known_names
-from kschedctl.web.pages.sheet import Part, Sheet, error_blocks
+from kschedctl.web.pages.sheet import Part, Sheet, error_blocks, error_lines
 from kschedctl.web.pages.visit import Values, Visit, page
 from kschedctl.web.questions.question import AskedRequest
+
+T = TypeVar("T")
 
 
 def pod_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
@@ -125,13 +127,35 @@ def list_page(
 ) -> str:
     """Return a list of objects, with a form to select them."""
     sheet = Sheet(cluster, visit, handle, prefer=prefer)
-    answer = sheet.answer(question, visit.asked)
+    answer, problems = _selected(visit, fields, lambda values: sheet.answer(question, values))
     if isinstance(answer, VolumesList) and not answer.items:
         part = sheet.laid_out((Paragraph("no claims"),))
     else:
         part = sheet.part(answer, sheet.view())
     values = {"fields": fields, "names": known_names(sheet.cluster, fields), "sent": dict(visit.own)}
-    return sheet.html("list.html.j2", title, (part,), in_full=True, **values)
+    return sheet.html("list.html.j2", title, (part,), in_full=True, problems=problems, **values)
+
+
+def _selected(visit: Visit, fields: Collection[str], answer: Callable[[Values], T]) -> tuple[T, tuple[str, ...]]:
+    """Return the answer about the objects that the fields of a form select, and what is wrong with the fields.
+
+    A field with which there is no answer is left out.
+
+    Raises InputError if a parameter that is no field is wrong.
+    """
+    values = visit.asked
+    problems: tuple[str, ...] = ()
+    while True:
+        try:
+            return answer(values), problems
+        except InputError as error:
+            wrong = {each.field for each in error.findings}.intersection(fields)
+            left = tuple(each for each in values if each[0] not in wrong)
+            if left == values:
+                raise
+            values = left
+            without = f"The list is shown without the filter by {listed(sorted(wrong))}."
+            problems = (*problems, *error_lines(error), without)
 
 
 def search_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
@@ -157,10 +181,10 @@ _FIELDS: Final = ("namespace", "selector")
 def pending_page(cluster: LoadedCluster, visit: Visit, handle: AnalysisHandle) -> str:
     """Return the page about pending pods."""
     sheet = Sheet(cluster, visit, handle)
-    part = pending_part(sheet, visit.asked)
+    part, problems = _selected(visit, _FIELDS, lambda values: pending_part(sheet, values))
     values = {"fields": _FIELDS, "names": known_names(sheet.cluster, _FIELDS), "sent": dict(visit.own)}
     actions = (("Find causes, and changes that help, in the background", visit.address("/changes", visit.asked)),)
-    return sheet.html("list.html.j2", "Pending pods", (part,), actions=actions, **values)
+    return sheet.html("list.html.j2", "Pending pods", (part,), actions=actions, problems=problems, **values)
 
 
 def pending_part(sheet: Sheet, values: Values, heading: str = "", only: Collection[type] = ()) -> Part:

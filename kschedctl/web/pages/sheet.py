@@ -181,8 +181,13 @@ WHAT_IFS: Final = tuple(
 
 def error_blocks(error: KschedctlError) -> Iterator[Block]:
     """Lay out an error: what is wrong and where, and what to do."""
-    for i, line in enumerate(error.lines()):
-        yield Paragraph(line.strip().replace(_STDIN, "the manifest"), Tone.PLAIN if i else Tone.BAD)
+    for i, line in enumerate(error_lines(error)):
+        yield Paragraph(line, Tone.PLAIN if i else Tone.BAD)
+
+
+def error_lines(error: KschedctlError) -> tuple[str, ...]:
+    """Return the lines of an error, the problem first."""
+    return tuple(line.strip().replace(_STDIN, "the manifest") for line in error.lines())
 
 
 def age_of(server: ServerState) -> str:

@@ -54,6 +54,7 @@ class ObjectQuery(Query, frozen=True, kw_only=True):
 
 
 Q = TypeVar("Q", bound=Query, covariant=True)
+T = TypeVar("T")
 R = TypeVar("R", bound=AnalysisRequest[Any], covariant=True)
 
 
@@ -149,13 +150,18 @@ class Question:
 
     #: A check of parameters and body together, which raises InputError.
     check: Callable[[Any], None] | None = None
+    #: Finds the objects and manifests that it is about, without answering it; raises InputError if one does not exist
+    #: or cannot be read.
+    find: Callable[[LoadedCluster, Any, AnalysisHandle], object] | None = None
     #: The request that declares its options; by default the one that the function takes.
     request: type[AnalysisRequest[Any]] | None = None
 
     @classmethod
     def of(cls, request: type[AnalysisRequest[Any]], answers: tuple[type[msgspec.Struct], ...]) -> "Question":
         """Return the question that a request declares."""
-        return cls(request.path, answer_request, answers, method="POST", is_job=True, request=request)
+        return cls(
+            request.path, answer_request, answers, method="POST", is_job=True, find=find_request, request=request
+        )
 
     @cached_property
     def own(self) -> type[Query]:
@@ -295,19 +301,28 @@ def answer_request(
     return answer
 
 
+def find_request(
+    cluster: LoadedCluster, asked: AskedRequest[NoParameters, AnalysisRequest[Any]], handle: AnalysisHandle
+) -> None:
+    """Find the objects that the question of a request is about."""
+    asked.request.require_known(asked.over(cluster, handle))
+
+
 def answer_of(
-    run: Callable[[LoadedCluster, Any, AnalysisHandle], Answer],
+    run: Callable[[LoadedCluster, Any, AnalysisHandle], T],
     cluster: LoadedCluster,
     asked: Asked[Any],
     handle: AnalysisHandle,
-) -> Answer:
-    """Answer a question; an error names the parameter that is wrong."""
+) -> T:
+    """Answer a question, or call another function about it; an error names the parameter that is wrong."""
     try:
         return run(cluster, asked, handle)
     except InputError as error:
-        if not isinstance(asked, AskedRequest):
-            raise
-        raise renamed(error, {option.flag: option.of_api for option in asked.request.options().values()}) from None
+        names = {f"--{each.encode_name}": each.encode_name for each in msgspec.structs.fields(asked.query)}
+        if isinstance(asked, AskedRequest):
+            # An argument has no flag, and neither have errors about no single parameter.
+            names |= {each.flag: each.of_api for each in asked.request.options().values() if each.flag}
+        raise renamed(error, names) from None
 
 
 def answered(

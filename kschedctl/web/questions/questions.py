@@ -1,6 +1,7 @@
 """Questions about the objects of the cluster: its size, lists of objects, and search."""
 
 import dataclasses
+from collections.abc import Iterable
 from io import BytesIO
 from typing import Annotated, Final, TypeVar
 
@@ -8,10 +9,11 @@ from msgspec import Meta
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
-from kschedctl.common.wording import listed
+from kschedctl.common.wording import listed, similar
 from kschedctl.linter.overlay import ClusterOverlay
 from kschedctl.linter.run import LintRequest, LintResult, lint
 from kschedctl.linter.selection import selected_rules
+from kschedctl.objects.core import Namespace as NamespaceObject
 from kschedctl.objects.device import DeviceClass, ResourceClaim
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.selectors import matches, parse_label_query
@@ -20,6 +22,7 @@ from kschedctl.questions.answer import Answer
 from kschedctl.questions.capacity.analysis import capacity
 from kschedctl.questions.capacity.answer import CapacityList
 from kschedctl.questions.capacity.request import CapacityRequest
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.devices.analysis import devices
 from kschedctl.questions.devices.request import DevicesRequest
 from kschedctl.questions.diff.analysis import DiffRequest, diff
@@ -33,9 +36,11 @@ from kschedctl.questions.inventory.analysis import (
     cluster_summary,
     describe_budget,
     describe_workload,
+    is_named,
     list_budgets,
     list_pods,
     list_workloads,
+    pods_by_workload,
     search,
 )
 from kschedctl.questions.leader.analysis import leader
@@ -49,6 +54,7 @@ from kschedctl.questions.preempt.analysis import preempt
 from kschedctl.questions.preempt.answer import PreemptionList
 from kschedctl.questions.preempt.request import PreemptRequest
 from kschedctl.questions.provenance import PodSubject
+from kschedctl.questions.request import renamed
 from kschedctl.questions.simulate.request import SimulateRequest
 from kschedctl.questions.volumes.analysis import ClaimSubject, volumes
 from kschedctl.questions.volumes.answer import VolumesList
@@ -57,6 +63,7 @@ from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.whatif.targets import require_namespace
 from kschedctl.web.errors import NotFoundError, not_found
 from kschedctl.web.questions.question import (
     MOST_UNPACKED,
@@ -82,7 +89,7 @@ class PodsQuery(Query, frozen=True, kw_only=True):
     selector: Annotated[str, Meta(description="All pods with matching labels, such as app=web.")] = ""
     node: Annotated[str, Meta(description="The node that the pods are bound to.")] = ""
     pending: Annotated[bool, Meta(description="Pending pods only.")] = False
-    workload: Annotated[str, Meta(description="The workload that owns the pods, such as Deployment shop/web.")] = ""
+    workload: Annotated[str, Meta(description="The workload that owns the pods: web or Deployment shop/web.")] = ""
     q: _Text = ""
     limit: _Limit = 500
 
@@ -128,13 +135,38 @@ def show_pods(cluster: LoadedCluster, asked: Asked[PodsQuery], handle: AnalysisH
         text=query.q,
         most=query.limit,
     )
-    return list_pods(asked.over(cluster, handle), request)
+    changed = asked.over(cluster, handle)
+    require_namespace(changed.cluster, query.namespace)
+    _require_selected(changed, query)
+    return list_pods(changed, request)
+
+
+def _require_selected(cluster: LoadedCluster, query: PodsQuery) -> None:
+    """Require that the cluster has the node and the workload of a selection.
+
+    Raises InputError if it has not.
+    """
+    if query.node and all(record.node_name != query.node for record in cluster.pods.records):
+        try:
+            cluster.nodes.find(query.node)
+        except InputError as error:
+            raise renamed(error, {"": "node"}) from None
+    if not query.workload:
+        return
+    known = pods_by_workload(cluster.cluster)
+    if not any(is_named(key, query.workload) for key in known):
+        name = query.workload.rpartition("/")[2]
+        close = [f"{kind} {namespace}/{own}" for kind, namespace, own in known if own in similar(name, (own,))]
+        hint = f"did you mean {listed(close, 'or')}?" if close else "give its name, or KIND NAMESPACE/NAME"
+        raise InputError(f"the cluster has no workload {query.workload}", path="workload", hint=hint)
 
 
 def show_workloads(cluster: LoadedCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
     """List workloads, those with most pending pods first."""
     query = asked.query
-    return list_workloads(asked.over(cluster, handle), query.namespace, query.q, query.limit)
+    changed = asked.over(cluster, handle)
+    require_namespace(changed.cluster, query.namespace)
+    return list_workloads(changed, query.namespace, query.q, query.limit)
 
 
 def show_workload(cluster: LoadedCluster, asked: Asked[WorkloadQuery], handle: AnalysisHandle) -> Answer:
@@ -148,7 +180,9 @@ def show_workload(cluster: LoadedCluster, asked: Asked[WorkloadQuery], handle: A
 def show_budgets(cluster: LoadedCluster, asked: Asked[ListQuery], handle: AnalysisHandle) -> Answer:
     """List disruption budgets, those that allow no eviction first."""
     query = asked.query
-    return list_budgets(asked.over(cluster, handle), query.namespace, query.q, query.limit)
+    changed = asked.over(cluster, handle)
+    require_namespace(changed.cluster, query.namespace)
+    return list_budgets(changed, query.namespace, query.q, query.limit)
 
 
 def show_budget(cluster: LoadedCluster, asked: Asked[ObjectQuery], handle: AnalysisHandle) -> Answer:
@@ -329,6 +363,7 @@ def show_claims(cluster: LoadedCluster, asked: Asked[ClaimsQuery], handle: Analy
     """List volume claims, and the volume that each has or would get."""
     changed = asked.over(cluster, handle)
     require_listed(changed.cluster, "PersistentVolumeClaim")
+    require_namespace(changed.cluster, asked.query.namespace)
     query = parse_label_query(asked.query.selector) if asked.query.selector else None
     claims = [
         claim
@@ -404,14 +439,35 @@ def simulate_queue(
     cluster: LoadedCluster, asked: AskedRequest[ManifestQuery, SimulateRequest], handle: AnalysisHandle
 ) -> Answer:
     """Schedule the pending pods, and those of a manifest, one after another."""
-    if asked.body.strip():
-        manifests = asked.manifests(handle, asked.query.namespace)
-        created = [(each.obj, each.place) for each in manifests.asked if each.place is not None]
-        changed = asked.over(cluster, handle, (*manifests.others, *created))
-        manifests.accepted(changed, handle)
-    else:
-        changed = asked.over(cluster, handle)
-    return asked.request.answer(changed, handle)
+    return asked.request.answer(queued_cluster(cluster, asked, handle), handle)
+
+
+def queued_cluster(cluster: LoadedCluster, asked: Asked[ManifestQuery], handle: AnalysisHandle) -> LoadedCluster:
+    """Return the cluster with the changes to try, and with the objects of the manifests, if there are any.
+
+    Raises InputError if the manifests cannot be read, or an API server would refuse them.
+    """
+    if not asked.body.strip():
+        _require_namespace(cluster, asked.query.namespace)
+        return asked.over(cluster, handle)
+    manifests = asked.manifests(handle, asked.query.namespace)
+    created = [(each.obj, each.place) for each in manifests.asked if each.place is not None]
+    _require_namespace(cluster, asked.query.namespace, (obj for obj, _ in manifests.others))
+    changed = asked.over(cluster, handle, (*manifests.others, *created))
+    manifests.accepted(changed, handle)
+    return changed
+
+
+def _require_namespace(cluster: LoadedCluster, namespace: str, new: Iterable[ApiObject] = ()) -> None:
+    """Require that the cluster has the namespace of manifests, or that they create it.
+
+    Raises InputError if there is no such namespace.
+    """
+    # Manifests may be the first objects of a namespace that a snapshot without Namespaces does not tell.
+    if any(cluster.cluster.list(NamespaceObject)) and not any(
+        isinstance(obj, NamespaceObject) and obj.name == namespace for obj in new
+    ):
+        require_namespace(cluster.cluster, namespace)
 
 
 def require_pod(asked: Asked[CapacityQuery]) -> None:
@@ -427,26 +483,47 @@ def count_copies(
     cluster: LoadedCluster, asked: AskedRequest[CapacityQuery, CapacityRequest], handle: AnalysisHandle
 ) -> Answer:
     """Count how many more copies of a pod or workload fit, and show what stops the next copy."""
-    query = asked.query
-    if query.pod:
-        namespace, _, name = query.pod.rpartition("/")
-        changed = asked.over(cluster, handle)
-        pods = [pod_of(changed, namespace or query.namespace or "default", name)]
-    else:
-        changed, pods = new_pods(cluster, asked, query.namespace, handle)
+    changed, pods = pods_to_copy(cluster, asked, handle)
     answers = capacity(changed, dataclasses.replace(asked.request, pod=tuple(pods)), handle)
     return answers[0] if len(answers) == 1 else CapacityList(items=answers)
 
 
+def pods_to_copy(
+    cluster: LoadedCluster, asked: Asked[CapacityQuery], handle: AnalysisHandle
+) -> tuple[LoadedCluster, list[PodSubject]]:
+    """Return the cluster with the changes to try, and the pods to copy.
+
+    Raises InputError if there is no such pod, or the manifests cannot be read.
+    """
+    query = asked.query
+    if not query.pod:
+        changed, pods = new_pods(cluster, asked, query.namespace, handle)
+        _require_namespace(changed, query.namespace)
+        return changed, pods
+    namespace, _, name = query.pod.rpartition("/")
+    _require_namespace(cluster, query.namespace)
+    changed = asked.over(cluster, handle)
+    return changed, [pod_of(changed, namespace or query.namespace or "default", name)]
+
+
 def compare(cluster: LoadedCluster, asked: Asked[CompareQuery], handle: AnalysisHandle) -> Answer:
     """Show what changes for the pending pods from the cluster to another snapshot."""
+    to = other_snapshot(cluster, asked, handle)
+    changed = asked.over(cluster, handle)
+    if to.source.paths[0] not in _LOADED:
+        _LOADED[to.source.paths[0]] = to.load(handle)
+    return diff(changed, DiffRequest.of(changed, _LOADED[to.source.paths[0]]), handle)
+
+
+def other_snapshot(cluster: LoadedCluster, asked: Asked[CompareQuery], handle: AnalysisHandle) -> ClusterRequest:
+    """Return the snapshot to compare with.
+
+    Raises InputError if the server was not started with it.
+    """
     # Paths come from whoever started the server, never from a request.
     others = {other.source.paths[0]: other for other in asked.compare}
     to = asked.query.to or next(iter(others), "")
     if to not in others:
         known = f"the snapshots are {listed(tuple(others))}" if others else "kschedctl serve --compare PATH"
         raise InputError("the server was not started with this snapshot to compare with", path="to", hint=known)
-    changed = asked.over(cluster, handle)
-    if to not in _LOADED:
-        _LOADED[to] = others[to].load(handle)
-    return diff(changed, DiffRequest.of(changed, _LOADED[to]), handle)
+    return others[to]

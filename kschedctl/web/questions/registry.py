@@ -53,7 +53,15 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         body=Body.REQUIRED,
     ),
     Question("/lint", ask.lint_manifest, (lint.LintReport,), method="POST", body=Body.REQUIRED),
-    Question("/simulate", ask.simulate_queue, (simulate.Simulated,), method="POST", body=Body.OPTIONAL, is_job=True),
+    Question(
+        "/simulate",
+        ask.simulate_queue,
+        (simulate.Simulated,),
+        method="POST",
+        body=Body.OPTIONAL,
+        is_job=True,
+        find=ask.queued_cluster,
+    ),
     Question(
         "/capacity",
         ask.count_copies,
@@ -62,8 +70,9 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         body=Body.OPTIONAL,
         is_job=True,
         check=ask.require_pod,
+        find=ask.pods_to_copy,
     ),
-    Question("/diff", ask.compare, (diff.Diff,), method="POST", is_job=True),
+    Question("/diff", ask.compare, (diff.Diff,), method="POST", is_job=True, find=ask.other_snapshot),
     *(
         Question.of(method.request, ANSWERS[name])
         for name, method in vars(SchedulingCluster).items()

@@ -14,6 +14,8 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.workload import ReplicaSet
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.charts import Bars, NodeMap
+from kschedctl.questions.document import Table
+from kschedctl.questions.frame import View
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.analysis import explain_group, pending, pending_answer
 from kschedctl.questions.pending.answer import Pending
@@ -194,6 +196,16 @@ def test_pods_of_groups_by_outcome() -> None:
     assert parts(chart)["default/huge"] == ["fits nowhere: 1 pod"]
     assert parts(chart)["default/gated"] == ["not tried: 1 pod"]
     assert parts(chart)["Job default/work"] == ["fits now: 1 pod", "fits nowhere: 2 pods"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "headings"),
+    [(0, ("change (none was tried)",)), (3, ("would place", "change (each tried, unless it says otherwise)"))],
+)
+def test_the_heading_says_whether_changes_were_tried(changes: int, headings: tuple[str, ...]) -> None:
+    answer = SchedulingCluster(load_engine("fixtures/shop/cluster")).pending(changes=changes)
+    tables = [block for block in document(answer, View()) if isinstance(block, Table)]
+    assert tables[-1].headings == headings
 
 
 def test_pods_that_wait_for_victims_do_not_fit_now() -> None:

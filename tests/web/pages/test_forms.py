@@ -11,6 +11,8 @@ from litestar.testing import TestClient
 from tests.web.pages.reading import HTML, Root, links, opened, texts
 
 SHOP_PATH = "fixtures/shop/cluster"
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: fresh}\n"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c, image: x}]}\n"
 
 
@@ -41,6 +43,10 @@ def ended(client: TestClient[Any], address: str) -> Any:
         ),
         ({"question": "simulate_queue", "seed": ""}, "4 of 5 pods placed; 1 pending, 1 evicted"),
         ({"question": "simulate_queue", "manifest": POD.replace("\n", "\r\n")}, "5 of 6 pods placed"),
+        (
+            {"question": "simulate_queue", "manifest": f"{NAMESPACE}---\n{POD}", "namespace": "fresh"},
+            "5 of 6 pods placed",
+        ),
         ({"question": "count_copies", "pod": "shop/web-7"}, "9 more pods fit, on 5 nodes"),
         ({"question": "find_changes", "changes": "1"}, "4 pods are pending in 4 groups"),
         ({"question": "compare", "cordon": "node-8"}, "3 of 4 pods have another outcome"),
@@ -72,8 +78,8 @@ def test_the_links_of_an_answer_keep_the_what_ifs_of_the_job(shop: TestClient[An
 
 
 def test_a_job_that_fails_says_why(shop: TestClient[Any]) -> None:
-    ending = ended(shop, started(shop, question="simulate_drain", node="node-99"))
-    assert "has no node node-99" in " ".join(texts(ending, "main"))
+    ending = ended(shop, started(shop, question="provision_nodes"))
+    assert "has no NodePool" in " ".join(texts(ending, "main"))
 
 
 @pytest.mark.parametrize(
@@ -102,14 +108,41 @@ def test_a_wrong_form_says_why(shop: TestClient[Any], form: dict[str, str], stat
         ),
         ({"question": "count_copies"}, "either a pod or a manifest is needed", {}),
         ({"question": "simulate_queue", "seed": "x", "cordon": "node-8"}, "seed: is not a whole number", {"seed": "x"}),
+        ({"question": "simulate_drain", "node": "nope"}, "the cluster has no node nope", {"node": "nope"}),
+        (
+            {"question": "simulate_drain", "node": "gpu-[9]"},
+            "the cluster has no node that matches gpu-[9]",
+            {"node": "gpu-[9]"},
+        ),
+        ({"question": "simulate_drain", "zone": "x"}, 'the cluster has no node in zone "x"', {"zone": "x"}),
+        ({"question": "simulate_drain", "selector": "a in ("}, '"a in (" cannot be read', {"selector": "a in ("}),
+        ({"question": "simulate_drain", "selector": "a=b"}, 'no node matches the selector "a=b"', {}),
+        ({"question": "consolidate_nodes", "node": "nope"}, "the cluster has no node nope", {"node": "nope"}),
+        ({"question": "find_changes", "selector": "a in ("}, '"a in (" cannot be read', {"selector": "a in ("}),
+        ({"question": "find_changes", "namespace": "nope"}, "the snapshot has no namespace nope", {}),
+        ({"question": "count_copies", "pod": "shop/nope"}, "the snapshot has no pod shop/nope", {"pod": "shop/nope"}),
+        ({"question": "count_copies", "pod": "shop/web-7", "namespace": "nope"}, "has no namespace nope", {}),
+        ({"question": "count_copies", "manifest": POD, "namespace": "nope"}, "the snapshot has no namespace nope", {}),
+        ({"question": "simulate_queue", "manifest": POD, "namespace": "nope"}, "has no namespace nope", {}),
+        ({"question": "simulate_queue", "namespace": "nope"}, "the snapshot has no namespace nope", {}),
+        ({"question": "simulate_queue", "manifest": "foo: ["}, "parsing a flow node", {}),
+        ({"question": "simulate_queue", "manifest": CONFIG_MAP}, "no object to answer for", {}),
+        ({"question": "count_copies", "manifest": CONFIG_MAP}, "no object to answer for", {}),
+        ({"question": "simulate_queue", "manifest": POD.replace("image", "imago")}, "imago", {}),
+        ({"question": "compare", "to": "nope"}, "the server was not started with this snapshot to compare with", {}),
     ],
-    ids=lambda value: value.get("question", "") if isinstance(value, dict) else "",
+    ids=lambda value: "-".join(value.values()).split("\n")[0] if isinstance(value, dict) else "",
 )
 def test_a_form_that_is_refused_keeps_what_was_typed(
     shop: TestClient[Any], form: dict[str, str], problem: str, kept: dict[str, str]
 ) -> None:
-    root = lxml.html.fromstring(shop.post("/jobs", data={**form, "manifest": POD[:0]}, headers=HTML).text)
-    assert [text.partition(": ")[2] for text in texts(root, "main [role=alert]")] == [problem.rpartition(": ")[2]]
+    response = shop.post("/jobs", data={"manifest": "", **form}, headers=HTML)
+    root = lxml.html.fromstring(response.text)
+    assert response.status_code == 400
+    (told,) = texts(root, "main [role=alert]")
+    assert problem in told
+    assert len(root.cssselect("main .tone-bad")) == 1
+    assert [each.text_content().lstrip("\n") for each in root.cssselect("textarea")] in ([], [form.get("manifest", "")])
     (sent,) = root.cssselect("main form.fields")
     checked = {each.get("name"): each.get("value") for each in sent.cssselect("input[checked]")}
     filled = {each.get("name"): each.get("value") for each in sent.cssselect("input:not([type=checkbox])")} | checked
@@ -182,7 +215,14 @@ def tried(client: TestClient[Any], manifest: str, address: str = "/try") -> Root
 
 
 @pytest.mark.parametrize(
-    ("manifest", "problem"), [("a: [", "line 2"), (" ", "the request has no manifest"), ("kind: Pod", "apiVersion")]
+    ("manifest", "problem"),
+    [
+        ("a: [", "line 2"),
+        (" ", "the box is empty"),
+        ("kind: Pod", "apiVersion"),
+        ("# nothing", "the manifest: no object that kschedctl reads was found"),
+        (CONFIG_MAP, "the manifest: no object to answer for"),
+    ],
 )
 def test_a_manifest_that_cannot_be_read_is_one_error(shop: TestClient[Any], manifest: str, problem: str) -> None:
     root = tried(shop, manifest)

@@ -232,3 +232,35 @@ def test_other_clusters(path: str) -> None:
     source = snapshot(Path(ROOT / "fixtures" / path))
     with TestClient(create_app(source, ServeSettings(limits=LIMITS)), base_url=ADDRESS) as client:
         crawled(client, "/")
+
+
+@pytest.mark.parametrize(
+    ("address", "problem", "pods"),
+    [
+        ("/pods?selector=app+in+(", 'selector: "app in (" is not a label selector', 77),
+        ("/pods?selector=app+in+(&namespace=shop", 'selector: "app in (" is not a label selector', 20),
+        ("/pods?namespace=nope", "namespace: the snapshot has no namespace nope", 77),
+        ("/pods?node=nope", "node: the cluster has no node nope", 77),
+        ("/pods?workload=nope", "workload: the cluster has no workload nope", 77),
+        ("/pods?workload=web", "", 7),
+        ("/pods?workload=shop/web", "", 7),
+        ("/pods?workload=Deployment+shop/web", "", 7),
+        ("/pods?workload=we", "workload: the cluster has no workload we", 77),
+        ("/pods?workload=&namespace=", "", 77),
+    ],
+)
+def test_a_list_says_which_filter_is_wrong_and_is_shown_without_it(
+    shop: TestClient[Any], address: str, problem: str, pods: int
+) -> None:
+    root = opened(shop, address)
+    assert [text.startswith(problem) for text in texts(root, "main [role=alert]")] == [True] * bool(problem)
+    assert len(root.cssselect("main .tone-bad")) == bool(problem)
+    assert len(root.cssselect("main tbody tr")) == pods
+    assert len(root.cssselect("form.select")) == 1
+
+
+@pytest.mark.parametrize("path", ["/workloads", "/claims", "/budgets", "/pending"])
+def test_every_list_says_that_there_is_no_such_namespace(shop: TestClient[Any], path: str) -> None:
+    root = opened(shop, f"{path}?namespace=nope")
+    assert texts(root, "main [role=alert]") == ["namespace: the snapshot has no namespace nope"]
+    assert root.cssselect("main tbody tr")
