@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.linter.kustomization import NAMES, kustomizations, normal_path
+from kschedctl.linter.kustomize_builds import Built
 from kschedctl.linter.lint_files import LintFile, read_text, rendered_files
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rules.api_versions import stable_versions
@@ -112,9 +113,11 @@ def _origins(manifests: LintManifests, kustomization: LintFile) -> dict[tuple[st
     builds = manifests.builds
     for resource in builds.resources(normal_path(kustomization.folder)) if builds is not None else ():
         namespace = text(at(resource.raw, "metadata", "namespace"))
+        built = Built(resource.raw, changes=resource.changes)
+        obj = manifests.objects[resource.source].as_built(built, manifests.namespace)
         for kind, name in product(resource.kinds, resource.names):
-            found.setdefault((kind, namespace, name), manifests.objects[resource.source])
-            found.setdefault((kind, name), manifests.objects[resource.source])
+            found.setdefault((kind, namespace, name), obj)
+            found.setdefault((kind, name), obj)
     return found
 
 
