@@ -6,6 +6,7 @@ object; the lookup then finds none, because the variant that will be applied is 
 are related only to objects without a namespace.
 """
 
+import re
 from collections import ChainMap, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,6 +55,10 @@ _PATCH: Final = "patch"
 #: those of Spark's driver and executors, and of Jenkins' agents.
 _TEMPLATE: Final = "template"
 _COMPLETED: Final = frozenset(("spark-kubernetes-driver", "spark-kubernetes-executor", "jnlp"))
+
+
+#: A word of a text that can be the name of an object.
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 class Key(NamedTuple):
@@ -250,7 +255,21 @@ class LintObject:
 
     def is_written(self, steps: Steps) -> bool:
         """Report whether a field has the value that the file has, or is absent in both, at the same place."""
-        return self.written_steps(steps) == steps and at(self.raw, *steps) == at(self.written, *steps)
+        value = at(self.raw, *steps)
+        return self.written_steps(steps) == steps and at(self.written, *steps) in (value, self._in_source(value))
+
+    def words_of_source(self, text: str) -> str:
+        """Return a text with the names of objects in their files, in place of those that Kustomize gave them."""
+        names = self.file.source_names
+        return _NAME.sub(lambda found: names.get(found[0], found[0]), text) if names else text
+
+    def _in_source(self, value: Any) -> Any:
+        names = self.file.source_names
+        if isinstance(value, dict) and names:
+            return {key: self._in_source(each) for key, each in value.items()}
+        if isinstance(value, list) and names:
+            return [self._in_source(each) for each in value]
+        return names.get(value, value) if isinstance(value, str) else value
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the file lacks the field, that of its nearest parent."""

@@ -253,6 +253,9 @@ SPEC = "/spec/template/spec"
             ["p.yaml:4"],
         ),
         (of("patches: [{path: p.yaml}]\n", p=f"{DEPLOYMENT}spec: {{a: b}}\n"), "KS904", ["p.yaml:3"]),
+        # A patch deletes a field of the kind of its target.
+        (of("patches: [{path: p.yaml, target: {kind: S.*}}]\n", p=f"{DEPLOYMENT}spec: {{serviceName: null}}\n"),
+         "KS904", []),
         # An object that is deleted, or a kustomization that lists itself.
         (overlays(dev="patches: [{patch: '{$patch: delete, apiVersion: policy/v1, kind: PodDisruptionBudget, "
                   "metadata: {name: web}}'}]\n"), "KS301", []),

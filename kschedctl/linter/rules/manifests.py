@@ -256,6 +256,9 @@ def misplaced_field(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         if any(steps not in other for other in others):
             continue
         name = steps[-1]
+        if obj.partial and at(obj.raw, *steps) is None:
+            # In a patch, null removes the field of the target, which may be of another kind.
+            continue
         if isinstance(name, str) and is_rendered(name) and not _OF_TOOLS.fullmatch(name) and steps != _SOPS:
             yield Problem(message=finding.problem, steps=steps, help=finding.hint, key=True)
 
