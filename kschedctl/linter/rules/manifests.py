@@ -403,7 +403,7 @@ def partial(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
     An object that a kustomization of the run lists as a resource is checked with what the kustomizations add to it: labels
     and selectors, patches, namespaces, replicas and replacements. If they set different values, as for two environments,
-    rules that need the value are not decided. If nothing completes the object, it is not partial, and KS906 reports what
+    each build is checked, up to 8. If nothing completes the object, it is not partial, and KS906 reports what
     is missing. ``kschedctl lint --render DIR`` or ``kustomize build DIR | kschedctl lint -`` check each result exactly.
     Standard input is checked as it is: it is never partial.
 
