@@ -185,9 +185,9 @@ class LintContext:
         return new_pods_first(pods, self.manifests)
 
     def cannot_count(self, rule: str, pods: WorkloadPods) -> None:
-        """Note that a rule is not decided, if that is because kustomizations set different replicas."""
+        """Note that a rule is not decided, if that is because a kustomization sets replicas that are not known."""
         if at(pods.obj.raw, "spec", "replicas") == UNKNOWN:
-            self.cannot_decide(rule, pods.obj, "spec.replicas is not the same in all kustomizations")
+            self.cannot_decide(rule, pods.obj, "spec.replicas is set by a kustomization, to a value that is not known")
 
     @cached_property
     def fragments(self) -> list[WorkloadPods]:

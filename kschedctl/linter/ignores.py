@@ -78,7 +78,7 @@ class Ignores:
         lines = self._of_lines.get(finding.file.name, {})
         places: list[Sequence[Ignore]] = [lines.get(finding.region.line, ())]
         if finding.object is not None:
-            places.append(self._of_objects.get(finding.object, ()))
+            places += (self._of_objects.get(each, ()) for each in (finding.object, finding.object.source))
         for found in places:
             for ignore in found:
                 if ignore.names(code):

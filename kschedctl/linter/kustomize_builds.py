@@ -27,25 +27,28 @@ from kschedctl.linter.patches import (
     with_field,
     with_pairs,
 )
-from kschedctl.linter.values import at, items, mapping, text, why_partial
+from kschedctl.linter.values import TEMPLATES, at, group_of, items, mapping, text, why_partial
+from kschedctl.objects.defaults import NAMESPACED
+from kschedctl.objects.kinds import KINDS
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import matches, parse_label_query
 
-#: The value of a field for which kustomizations set different values, or a value that is not known.
+#: A value that a kustomization sets and that is not known.
 UNKNOWN: Final = "$(SET_BY_KUSTOMIZATION)"
-#: The fields of which the value of the first build counts if builds differ: they relate objects to each other alike.
-_IDENTITY: Final = frozenset(
-    ("apiVersion", "kind", "metadata", "labels", "matchLabels", "annotations", "selector", "image", "args", "env")
-)
-#: The fields, and the lists whose items, an object has if one build has them: none excludes what is beside it.
-_ADDITIONS: Final = frozenset(
-    "nodeSelector affinity tolerations topologySpreadConstraints resources requests limits containers initContainers "
-    "volumes".split()
-)
+#: The fields in which builds of an object may differ without being different to rules: those that relate objects to
+#: each other alike, and those that no rule reads.
+_ALIKE: Final = frozenset("metadata labels matchLabels annotations selector image args command env data".split())
+#: The most sets of builds that are linted: each costs as much as a run.
+_MOST_SETS: Final = 8
+_COMPONENT: Final = "Component"
+#: The fields of a kustomization that lists other ones and changes nothing.
+_LISTING: Final = frozenset(("apiVersion", "kind", "metadata", *RESOURCE_FIELDS[::2]))
 #: Kinds without a namespace, besides those that begin with Cluster; other kinds are not related by namespaces.
 _CLUSTER_SCOPED: Final = frozenset(
-    "Namespace Node PersistentVolume StorageClass PriorityClass RuntimeClass IngressClass CSIDriver CSINode APIService "
-    "CustomResourceDefinition MutatingWebhookConfiguration ValidatingWebhookConfiguration VolumeAttachment "
-    "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding NodePool DeviceClass ResourceSlice".split()
+    kind for (_, kind), type_ in KINDS.items() if type_ is not Pod and type_ not in NAMESPACED
+) | frozenset(
+    "Namespace RuntimeClass IngressClass CSIDriver APIService CustomResourceDefinition MutatingWebhookConfiguration "
+    "ValidatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding".split()
 )
 #: The most objects of a build: bases that are listed by several ways multiply.
 _MOST: Final = 10_000
@@ -55,29 +58,75 @@ _REPLICATED: Final = ("Deployment", "ReplicationController", "ReplicaSet", "Stat
 _PART: Final = re.compile(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+")
 
 
+def is_cluster_scoped(kind: str) -> bool:
+    """Report whether objects of a kind have no namespace."""
+    return kind in _CLUSTER_SCOPED or (kind.startswith("Cluster") and kind != "Cluster")
+
+
+class Change(NamedTuple):
+    """The change of an object by a kustomization."""
+
+    #: The file of the kustomization.
+    file: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
 class Resource(NamedTuple):
     """An object during a build."""
 
     #: The number of the object of the manifest set.
     source: int
     raw: dict[str, Any]
-    #: The names and kinds by which patches select the object: as written, and as changed since, the present one last.
+    #: The names, namespaces and kinds by which patches select the object: as written, and as changed since, the present
+    #: one last.
     names: tuple[str, ...]
+    namespaces: tuple[str, ...]
     kinds: frozenset[str]
-    #: True if a patch was applied.
-    patched: bool = False
-    #: The files of the kustomizations that changed the object.
-    changed_by: tuple[str, ...] = ()
+    #: The object before the changes of the kustomization that is being built.
+    start: dict[str, Any]
+    #: The paths of the patches that were applied; empty for those without a file, and for replacements.
+    patches: tuple[str, ...] = ()
+    #: The changes by kustomizations, in their order.
+    changes: tuple[Change, ...] = ()
 
 
-class Built(NamedTuple):
-    """An object as kustomizations build it; a field for which they differ is `UNKNOWN`."""
+@dataclass(eq=False, slots=True)
+class Built:
+    """An object as some kustomizations build it."""
 
     raw: dict[str, Any]
+    #: True if something is missing.
+    partial: bool = False
     #: True if the builds are known completely, and no patch was applied: what is missing stays missing.
-    final: bool
-    #: The files of the kustomizations that change the object.
-    changed_by: tuple[str, ...] = ()
+    final: bool = False
+    changes: tuple[Change, ...] = ()
+    #: The paths of the patches.
+    patches: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class BuildSet:
+    """At most one build of each object, by its number: all builds of a kustomization are in one set."""
+
+    builds: dict[int, Built] = field(default_factory=dict)
+    #: The files of the kustomizations with these builds.
+    by: dict[int, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
+
+    def fits(self, builds: Mapping[int, Built]) -> bool:
+        """Report whether the set has no other builds of some objects."""
+        return all(self.builds.get(source, built) is built for source, built in builds.items())
+
+
+@dataclass(slots=True)
+class BuildSets:
+    """All builds that are linted, in sets."""
+
+    sets: list[BuildSet] = field(default_factory=list)
+    #: The objects that all kustomizations delete.
+    deleted: frozenset[int] = frozenset()
+    #: The files of the kustomizations that build an object as no set has it.
+    left_out: dict[int, dict[str, None]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -94,6 +143,8 @@ class _Patch(NamedTuple):
     target: Mapping[str, Any]
     #: True if the patch may change the kind and the name.
     renames: bool = False
+    #: The path of the file; empty if there is none.
+    path: str = ""
 
 
 @dataclass(eq=False)
@@ -115,19 +166,45 @@ class Builds:
     _built: dict[str, _Build] = field(default_factory=dict)
     _read: dict[str, Sequence[Any] | None] = field(default_factory=dict)
 
-    def objects(self) -> dict[int, Built | None]:
-        """Return the objects that kustomizations list, by number, as those build them that no other one lists.
-
-        The value of an object that all of them delete is ``None``.
-        """
+    def objects(self) -> BuildSets:
+        """Return the objects that kustomizations list, as those build them that no other one lists."""
         listed = {path for folder in self.kustomizations for path in self._entries(folder) if path != folder}
-        roots = [folder for folder in self.kustomizations if folder not in listed]
+        roots = self._roots([folder for folder in self.kustomizations if folder not in listed])
         builds = sorted(((self._build(folder), folder) for folder in roots), key=_by_size)
-        variants: dict[int, list[tuple[Resource, bool]]] = defaultdict(list)
-        for build, _ in builds:
-            for resource in build.resources:
-                variants[resource.source].append((resource, build.opaque))
-        return {source: _common(variants[source]) if source in variants else None for source in self._listed}
+        variants: dict[int, list[Built]] = defaultdict(list)
+        open_ended: set[int] = set()
+        out = BuildSets()
+        for build, folder in builds:
+            file = self.kustomizations[folder]
+            # A Component is made to be completed by the kustomizations that list it.
+            opaque = build.opaque or any(at(each.value, "kind") == _COMPONENT for each in file.documents)
+            open_ended.update(each.source for each in build.resources if opaque or each.patches)
+            for layer in _layers(build.resources):
+                chosen = {each.source: _variant(variants[each.source], each) for each in layer}
+                _put(out, chosen, file.name)
+        for source, found in variants.items():
+            # If one build completes an object, another one is left to a tool that is not known.
+            final = source not in open_ended and all(each.partial for each in found)
+            for each in found:
+                each.final = final
+        out.deleted = frozenset(self._listed - variants.keys())
+        return out
+
+    def _roots(self, waiting: list[str]) -> Iterator[str]:
+        """Yield kustomizations; in place of one that lists several and does nothing else, those that it lists."""
+        seen: set[str] = set()
+        while waiting:
+            folder = waiting.pop()
+            if folder in seen:
+                continue
+            seen.add(folder)
+            entries = list(self._entries(folder))
+            documents = (mapping(document.value) for document in self.kustomizations[folder].documents)
+            changes = any(document.keys() - _LISTING for document in documents)
+            if changes or len(entries) < 2 or not all(path in self.kustomizations for path in entries):
+                yield folder
+            else:
+                waiting += entries
 
     def resources(self, folder: str) -> Sequence[Resource]:
         """Return the objects that the kustomization of a folder builds."""
@@ -163,11 +240,13 @@ class Builds:
                 out = self._changed(path, out)
             else:
                 out.opaque = True
-        before = {id(resource.raw) for resource in out.resources}
+        out.resources = [each._replace(start=each.raw) for each in out.resources]
         for document in file.documents:
             self._transform(out, mapping(document.value), folder)
         out.resources = [
-            each if id(each.raw) in before else each._replace(changed_by=(*each.changed_by, file.name))
+            each._replace(changes=(*each.changes, Change(file.name, each.start, each.raw)))
+            if each.raw is not each.start
+            else each
             for each in out.resources
         ]
         if len(out.resources) > _MOST:
@@ -199,7 +278,7 @@ class Builds:
             values = self._values(os.path.join(folder, path)) if path else [entry]
             out.opaque |= values is None
             for each in (each for value in values or () for each in (value if isinstance(value, list) else [value])):
-                _replace(out, mapping(each))
+                _apply_replacement(out, mapping(each))
         for name in items(fields.get("transformers")):
             self._transform_by(out, self._values(os.path.join(folder, text(name))))
 
@@ -219,7 +298,10 @@ class Builds:
         options = mapping(at(entry, "options"))
         renames = bool(options.get("allowNameChange") or options.get("allowKindChange"))
         for value in values:
-            out.resources = list(_patched(out, _Patch(value, mapping(at(entry, "target")), renames)))
+            patch = _Patch(
+                value, mapping(at(entry, "target")), renames, normal_path(os.path.join(folder, path)) if path else ""
+            )
+            out.resources = list(_patched(out, patch))
 
     def _values(self, name: str) -> Sequence[Any] | None:
         """Return the values of a file's documents, of the run or from disk; ``None`` if it cannot be read."""
@@ -231,13 +313,66 @@ class Builds:
         return self._read[path]
 
 
+def _layers(resources: Sequence[Resource]) -> Iterator[list[Resource]]:
+    """Yield the objects of a build in parts, each with one copy of an object: a build may list a base several times."""
+    copies: dict[int, list[Resource]] = defaultdict(list)
+    for resource in resources:
+        copies[resource.source].append(resource)
+    for n in range(max(map(len, copies.values()), default=0)):
+        yield [found[n] for found in copies.values() if n < len(found)]
+
+
+def _variant(found: list[Built], resource: Resource) -> Built:
+    """Return the build to which an object is equal as far as rules are concerned; a new one is added to those found."""
+    raw = resource.raw
+    known = next((each for each in found if each.raw is raw), None)
+    if known is None:
+        partial, is_read = bool(_why_partial(raw)), _is_read(raw)
+        alike = (each for each in found if each.partial == partial and (not is_read or _are_alike(each.raw, raw)))
+        known = next(alike, None)
+    if known is None:
+        known = Built(raw, partial, changes=resource.changes, patches=resource.patches)
+        found.append(known)
+    return known
+
+
+def _is_read(raw: Mapping[str, Any]) -> bool:
+    """Report whether rules read more of an object than its names."""
+    group, kind = _group(raw), text(raw.get("kind"))
+    return (group, kind) in KINDS or f"{group}/{kind}" in TEMPLATES
+
+
+def _are_alike(value: Any, other: Any) -> bool:
+    if isinstance(value, dict) and isinstance(other, dict):
+        keys = {**value, **other}.keys() - _ALIKE
+        return value is other or all(_are_alike(value.get(key), other.get(key)) for key in keys)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_are_alike, value, other))
+    return bool(value == other)
+
+
+def _put(out: BuildSets, chosen: Mapping[int, Built], file: str) -> None:
+    """Put the builds of a kustomization into the first set without other builds of these objects, or a new one."""
+    found = next((each for each in out.sets if each.fits(chosen)), None)
+    if found is None and len(out.sets) < _MOST_SETS:
+        found = BuildSet()
+        out.sets.append(found)
+    for source, built in chosen.items():
+        if found is not None:
+            found.builds[source] = built
+            found.by[source][file] = None
+        elif not any(each.builds.get(source) is built for each in out.sets):
+            out.left_out.setdefault(source, {})[file] = None
+
+
 def _by_size(build: tuple[_Build, str]) -> tuple[int, str]:
     return -len(build[0].resources), build[1]
 
 
 def _resource(number: int, raw: dict[str, Any]) -> Resource:
-    name, kind = text(at(raw, "metadata", "name")), text(raw.get("kind"))
-    return Resource(number, raw, (name,), frozenset((kind,)))
+    metadata, kind = mapping(raw.get("metadata")), text(raw.get("kind"))
+    name, namespace = text(metadata.get("name")), text(metadata.get("namespace"))
+    return Resource(number, raw, (name,), (namespace,), frozenset((kind,)), raw)
 
 
 def _texts_as_values(inline: str) -> Sequence[Any] | None:
@@ -255,8 +390,9 @@ def _with_names(resource: Resource, fields: Mapping[str, Any]) -> Resource:
     if prefix or suffix:
         resource = resource._replace(names=(*resource.names, f"{prefix}{resource.names[-1]}{suffix}"))
     kind = text(resource.raw.get("kind"))
-    if namespace and kind not in _CLUSTER_SCOPED and not kind.startswith("Cluster"):
+    if namespace and not is_cluster_scoped(kind):
         resource = _with_value(resource, ("metadata", "namespace"), namespace)
+        resource = resource._replace(namespaces=(*resource.namespaces, namespace))
     return resource
 
 
@@ -289,7 +425,7 @@ def _patched(out: _Build, patch: _Patch) -> Iterator[Resource]:
                 # Kustomize refuses the patch, or an earlier change is not known.
                 out.opaque = True
                 raw = resource.raw
-            yield _after_patch(resource, raw)
+            yield _after_patch(resource, raw, patch.path)
         elif not isinstance(patch.value, dict):
             yield resource
         elif patch.value.get("$patch") != "delete":
@@ -299,14 +435,18 @@ def _patched(out: _Build, patch: _Patch) -> Iterator[Resource]:
                 own = mapping(change.get("metadata"))
                 change["metadata"] = {key: value for key, value in own.items() if key not in ("name", "namespace")}
             merges_lists = is_built_in(text(resource.raw.get("apiVersion")))
-            yield _after_patch(resource, merged(resource.raw, change, merges_lists=merges_lists))
+            yield _after_patch(resource, merged(resource.raw, change, merges_lists=merges_lists), patch.path)
 
 
-def _after_patch(resource: Resource, raw: dict[str, Any]) -> Resource:
+def _after_patch(resource: Resource, raw: dict[str, Any], path: str) -> Resource:
     name = text(at(raw, "metadata", "name"))
     names = resource.names if name in resource.names else (*resource.names, name)
+    namespace = text(at(raw, "metadata", "namespace"))
+    namespaces = resource.namespaces if namespace in resource.namespaces else (*resource.namespaces, namespace)
     kinds = resource.kinds | {text(raw.get("kind"))}
-    return resource._replace(raw=raw, names=names, kinds=kinds, patched=True)
+    return resource._replace(
+        raw=raw, names=names, namespaces=namespaces, kinds=kinds, patches=(*resource.patches, path)
+    )
 
 
 def _is_selected(resource: Resource, patch: _Patch) -> bool:
@@ -318,7 +458,7 @@ def _is_selected(resource: Resource, patch: _Patch) -> bool:
             text(value.get("kind")) in resource.kinds
             and _group(value) == _group(raw)
             and text(at(value, "metadata", "name")) in resource.names
-            and namespace in ("", text(at(raw, "metadata", "namespace")))
+            and namespace in ("", *resource.namespaces)
         )
     group, version = text(target.get("group")), text(target.get("version"))
     api_version = text(raw.get("apiVersion"))
@@ -327,14 +467,14 @@ def _is_selected(resource: Resource, patch: _Patch) -> bool:
         and (not version or _fits(version, (api_version.rpartition("/")[2],)))
         and _fits(text(target.get("kind")), (text(raw.get("kind")),))
         and _fits(text(target.get("name")), resource.names)
-        and _fits(text(target.get("namespace")), (text(at(raw, "metadata", "namespace")) or "default",))
+        and _fits(text(target.get("namespace")), [each or "default" for each in resource.namespaces])
         and _fits_query(text(target.get("labelSelector")), at(raw, "metadata", "labels"))
         and _fits_query(text(target.get("annotationSelector")), at(raw, "metadata", "annotations"))
     )
 
 
 def _group(raw: Mapping[str, Any]) -> str:
-    return text(raw.get("apiVersion")).rpartition("/")[0]
+    return group_of(text(raw.get("apiVersion")))
 
 
 def _fits(pattern: str, values: Iterable[str]) -> bool:
@@ -353,7 +493,7 @@ def _fits_query(query: str, labels: Any) -> bool:
         return False
 
 
-def _replace(out: _Build, replacement: Mapping[str, Any]) -> None:
+def _apply_replacement(out: _Build, replacement: Mapping[str, Any]) -> None:
     """Set the fields of a replacement to the value of its source, or to an unknown value."""
     source = mapping(replacement.get("source"))
     values = [_at_path(each.raw, text(source.get("fieldPath"))) for each in out.resources if _is_chosen(each, source)]
@@ -368,7 +508,7 @@ def _replace(out: _Build, replacement: Mapping[str, Any]) -> None:
             paths = (_parts(text(path)) for path in items(at(target, "fieldPaths")) or ("metadata.name",))
             for parts in filter(None, paths):
                 raw = _with_path(resource.raw, parts, new, create=options.get("create") is True)
-                out.resources[i] = resource = resource._replace(raw=raw, patched=True)
+                out.resources[i] = resource = resource._replace(raw=raw, patches=(*resource.patches, ""))
 
 
 def _is_chosen(resource: Resource, select: Mapping[str, Any]) -> bool:
@@ -408,41 +548,5 @@ def _with_path(value: Any, parts: Sequence[str], new: Any, *, create: bool) -> A
     return {**inner, key: _with_path(inner.get(key), rest, new, create=create)}
 
 
-def _common(found: Sequence[tuple[Resource, bool]]) -> Built:
-    """Return one object for all its builds."""
-    complete = [resource.raw for resource, _ in found if not _why_partial(resource.raw)]
-    raws = complete or [resource.raw for resource, _ in found]
-    final = not any(opaque or resource.patched for resource, opaque in found)
-    raw = raws[0]
-    for other in raws[1:]:
-        raw = _with_differences(raw, other)
-    files = dict.fromkeys(file for resource, _ in found for file in resource.changed_by)
-    return Built(raw, final, tuple(files))
-
-
 def _why_partial(raw: Mapping[str, Any]) -> str:
     return why_partial(raw, _group(raw), text(raw.get("apiVersion")), text(raw.get("kind")), may_patch=False)
-
-
-def _with_differences(value: Any, other: Any, field: str = "") -> Any:
-    """Return a value in which scalars that differ from another build are unknown, with what only the other one has."""
-    if value is other or value == other:
-        return value
-    if isinstance(value, dict) and isinstance(other, dict):
-        out = dict(value)
-        for key in (key for key in {**value, **other} if key not in _IDENTITY):
-            one, two = value.get(key), other.get(key)
-            if one is None and isinstance(two, dict | list):
-                out |= {key: two} if key in _ADDITIONS else {}
-            elif not isinstance(one, dict | list):
-                out |= {key: UNKNOWN} if one != two else {}
-            elif two is not None:
-                out[key] = _with_differences(one, two, key)
-        return out
-    if isinstance(value, list) and isinstance(other, list):
-        by_name = {text(name): each for each in other if (name := at(each, "name"))}
-        own = {at(each, "name") for each in value}
-        same = [_with_differences(each, by_name.get(at(each, "name"), each)) for each in value]
-        added = by_name if field in _ADDITIONS else {}
-        return [*same, *(each for name, each in added.items() if name not in own)]
-    return UNKNOWN

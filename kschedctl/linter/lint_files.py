@@ -272,6 +272,8 @@ class LintFile:
     #: The objects from which those of the output of a kustomization are built, by kind, namespace and name, and by
     #: kind and name (``kschedctl.linter.manifest_set.LintObject``).
     origins: Mapping[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
+    #: The names of objects in their files, by the names that the output of a kustomization has in their place.
+    source_names: Mapping[str, str] = field(default_factory=dict, repr=False)
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
     @property
@@ -298,7 +300,7 @@ class LintFile:
         """Return the file with another text."""
         changed = read_text(text, self.name, on_disk=self.on_disk, rendered=self.rendered)
         changed.built, changed.link_target = self.built, self.link_target
-        changed.inside, changed.origins = self.inside, self.origins
+        changed.inside, changed.origins, changed.source_names = self.inside, self.origins, self.source_names
         return changed
 
     @property

@@ -11,7 +11,7 @@ from kschedctl.linter.file_text import Region
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import fix_drops_comment
 from kschedctl.linter.lint_files import LintFile
-from kschedctl.linter.manifest_set import LintObject
+from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rule import Problem, Rule, Stage
 from kschedctl.linter.values import Steps, at
 
@@ -53,13 +53,20 @@ class LintFinding:
     steps: Steps = ()
     related: tuple[RelatedPlace, ...] = ()
     fix: Fix | None = None
-    #: The kustomizations whose output has the finding, if it was rendered.
-    renderings: tuple[str, ...] = ()
+    #: The kustomizations whose builds have the finding, if others have not, or if they were rendered.
+    kustomizations: tuple[str, ...] = ()
+    #: The kustomizations that set the field, if the file has not the value.
+    set_by: tuple[str, ...] = ()
 
     @property
     def in_repository(self) -> Region:
         """The region for tools that show the files of a repository."""
         return self.file.in_repository(self.region)
+
+    @property
+    def is_rendered(self) -> bool:
+        """True if Kustomize built the object, and the file is the one from which it did."""
+        return self.object is not None and self.object.file.built and self.object.origin is not None
 
     @property
     def is_written(self) -> bool:
@@ -143,18 +150,16 @@ def named_path(raw: object, steps: Steps) -> str:
 
 def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding:
     """Return the finding of a problem of an object."""
-    region, fix, hint = obj.region(problem.steps, key=problem.key), problem.fix, problem.help
+    region, fix = obj.region(problem.steps, key=problem.key), problem.fix
     if fix is not None and not all(fix.object.is_written(change.touched) for change in fix.changes):
         fix = None
-    if not obj.is_written(problem.steps):
-        hint = "; ".join(part for part in (hint, f"the field is set by {listed(obj.changed_by, 'or')}") if part)
     if problem.line is not None:
         column = problem.column or 1
         region = Region(problem.line, column, problem.line, column)
     finding = Finding(
-        problem.message,
+        obj.words_of_source(problem.message),
         field_path(problem.steps),
-        hint,
+        obj.words_of_source(problem.help),
         obj.location,
         obj.ref,
         rule.code,
@@ -162,7 +167,12 @@ def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding
         Position(region.line, region.column),
     )
     related = tuple(
-        RelatedPlace(other.object.shown, other.object.source.file, other.object.region(other.steps), other.message)
+        RelatedPlace(
+            other.object.shown,
+            other.object.source.file,
+            other.object.region(other.steps),
+            other.object.words_of_source(other.message),
+        )
         for other in problem.related
     )
     return LintFinding(
@@ -175,6 +185,8 @@ def object_finding(rule: Rule, problem: Problem, obj: LintObject) -> LintFinding
         steps=problem.steps,
         related=related,
         fix=fix,
+        kustomizations=(obj.file.name,) if obj.file.built and obj.origin is not None else (),
+        set_by=() if obj.is_written(problem.steps) else tuple(obj.changed_by(problem.steps)),
     )
 
 
@@ -195,22 +207,36 @@ def file_finding(rule: Rule, problem: Problem, file: LintFile) -> LintFinding:
     return LintFinding(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
 
 
-def once_per_source(found: Iterable[LintFinding]) -> Iterator[LintFinding]:
-    """Yield findings, those of one object in several outputs of Kustomize once, with the outputs."""
+def of_builds(found: Iterable[LintFinding], manifests: LintManifests) -> Iterator[LintFinding]:
+    """Yield the findings of a set of builds, with the kustomizations of which they are true."""
+    for each in found:
+        names = manifests.builders(each.object)
+        if names is not None:
+            yield replace(each, kustomizations=tuple(names)) if names else each
+
+
+def once_per_source(found: Iterable[LintFinding], manifests: LintManifests) -> Iterator[LintFinding]:
+    """Yield findings, those of several builds of one object once, with the builds in the help if others have none."""
     every: dict[tuple[object, ...], list[LintFinding]] = {}
     for each in found:
-        built = each.object is not None and each.object.origin is not None
-        key = (each.rule.code, each.file.name, each.region, each.message) if built else (id(each),)
-        every.setdefault(key, []).append(each)
+        obj = each.object
+        field = named_path(obj.raw, each.steps) if obj is not None else None
+        key = (each.rule.code, each.file.name, each.region, obj.source, field, each.message) if obj is not None else ()
+        every.setdefault(key if each.kustomizations else (id(each),), []).append(each)
     for same in every.values():
-        first = same[0]
-        if first.object is None or first.object.origin is None:
-            yield first
-            continue
-        names = tuple(dict.fromkeys(each.object.file.name for each in same if each.object is not None))
-        where = f"in {counted(len(names), 'rendering')}: {listed(names)}"
-        hint = f"{first.help}; {where}" if first.help else where
-        yield replace(first, finding=replace(first.finding, hint=hint), renderings=names)
+        first, parts = same[0], [same[0].help]
+        names = tuple(dict.fromkeys(name for each in same for name in each.kustomizations))
+        set_by = tuple(dict.fromkeys(name for each in same for name in each.set_by))
+        if set_by:
+            parts.append(f"the field is set by {listed(set_by, 'or')}")
+        if first.is_rendered:
+            parts.append(f"in {counted(len(names), 'rendering')}: {listed(names)}")
+        elif first.object is not None and names and not manifests.has_all_builders(first.object, names):
+            parts.append(f"in {listed(names)}")
+        else:
+            names = ()
+        hint = "; ".join(part for part in parts if part)
+        yield replace(first, finding=replace(first.finding, hint=hint), kustomizations=names, set_by=set_by)
 
 
 def sorted_findings(found: Iterable[LintFinding]) -> list[LintFinding]:

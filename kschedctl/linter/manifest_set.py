@@ -6,7 +6,8 @@ object; the lookup then finds none, because the variant that will be applied is 
 are related only to objects without a namespace.
 """
 
-from collections import defaultdict
+import re
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +20,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, ObjectRef, field_path
 from kschedctl.linter.file_text import Region
 from kschedctl.linter.kustomization import Kustomizations, normal_path, value_in_build
-from kschedctl.linter.kustomize_builds import UNKNOWN, Builds, Built
+from kschedctl.linter.kustomize_builds import UNKNOWN, Builds, BuildSets, Built, is_cluster_scoped
 from kschedctl.linter.lint_files import FoundObject, LintDocument, LintFile, found_in
 from kschedctl.linter.unreadable_files import Unreadable, UnreadableFiles
 from kschedctl.linter.values import (
@@ -27,6 +28,7 @@ from kschedctl.linter.values import (
     NOT_FILLED_IN,
     Steps,
     at,
+    group_of,
     is_live,
     is_rendered,
     items,
@@ -36,10 +38,8 @@ from kschedctl.linter.values import (
     unfilled,
     why_partial,
 )
-from kschedctl.objects.defaults import NAMESPACED
 from kschedctl.objects.kinds import KINDS
 from kschedctl.objects.meta import ApiObject
-from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import cron_job_of, deployment_of
 from kschedctl.sources.snapshot.decoding import decode
 
@@ -47,9 +47,6 @@ K = TypeVar("K", bound=Hashable)
 
 #: Former API groups of kinds, with the present group.
 _FORMER_GROUPS: Final = {"extensions": "apps"}
-_CLUSTER_SCOPED: Final = frozenset(
-    kind for (_, kind), type_ in KINDS.items() if type_ is not Pod and type_ not in NAMESPACED
-)
 #: The label of the pods of an Argo Rollout with the suffix of the name of their ReplicaSet.
 _ROLLOUT_HASH: Final = "rollouts-pod-template-hash"
 #: The part of names of files and folders that contain patches.
@@ -58,6 +55,10 @@ _PATCH: Final = "patch"
 #: those of Spark's driver and executors, and of Jenkins' agents.
 _TEMPLATE: Final = "template"
 _COMPLETED: Final = frozenset(("spark-kubernetes-driver", "spark-kubernetes-executor", "jnlp"))
+
+
+#: A word of a text that can be the name of an object.
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 class Key(NamedTuple):
@@ -90,9 +91,10 @@ class LintObject:
     final: bool = False
     #: True if all kustomizations that list the object delete it.
     deleted: bool = False
-    #: The files of the kustomizations that change the object.
-    changed_by: Sequence[str] = ()
-    #: The object from which Kustomize built this one; ``None`` if this one was not rendered, or that is not known.
+    #: The build by kustomizations; ``None`` if none builds the object.
+    built: Built | None = None
+    #: The object from which this one was built; ``None`` if it is the one of the first set of builds, if it was not
+    #: built, or if that is not known.
     origin: "LintObject | None" = None
 
     def __post_init__(self) -> None:
@@ -101,10 +103,11 @@ class LintObject:
         if self.file.origins:
             namespace = text(at(self.raw, "metadata", "namespace"))
             keys = ((self.kind, namespace, self.name), (self.kind, self.name))
-            self.origin = next((self.file.origins[key] for key in keys if key in self.file.origins), None)
+            built = next((self.file.origins[key] for key in keys if key in self.file.origins), None)
+            self.origin = built.source if built is not None else None
+            self.built = built.built if built is not None else None
         if self.origin is not None:
             self.written = self.origin.written
-            self.changed_by = self.origin.changed_by or (self.file.name,)
 
     @property
     def source(self) -> "LintObject":
@@ -114,7 +117,7 @@ class LintObject:
     @cached_property
     def group(self) -> str:
         """The API group; the present group for the former API group of a kind."""
-        group = self.api_version.rpartition("/")[0]
+        group = group_of(self.api_version)
         return _FORMER_GROUPS.get(group, group)
 
     @cached_property
@@ -135,7 +138,7 @@ class LintObject:
 
     @cached_property
     def key(self) -> Key:
-        return Key(self.group, self.kind, "" if self.kind in _CLUSTER_SCOPED else self.namespace, self.name)
+        return Key(self.group, self.kind, "" if is_cluster_scoped(self.kind) else self.namespace, self.name)
 
     @property
     def ref(self) -> ObjectRef:
@@ -208,18 +211,12 @@ class LintObject:
     def _why_unknown(self, steps: Steps) -> str:
         value = at(self.raw, *steps)
         if value == UNKNOWN:
-            return "is not the same in all kustomizations"
+            return "is set by a kustomization, to a value that is not known"
         return "cannot be read" if is_rendered(value) else NOT_FILLED_IN
 
-    def change(self, built: Built | None) -> None:
-        """Replace the object by what kustomizations build, if anything.
-
-        Its name stays, as they change all references alike.
-        """
-        if built is None:
-            self.deleted = True
-            return
-        self.final, self.changed_by = built.final, built.changed_by
+    def change(self, built: Built) -> None:
+        """Replace the object by what kustomizations build; its name stays, as they change all references alike."""
+        self.built, self.final = built, built.final
         if built.raw is self.written:
             return
         name = at(self.written, "metadata", "name")
@@ -228,24 +225,51 @@ class LintObject:
         self.api_version, self.kind = text(self.raw.get("apiVersion")), text(self.raw.get("kind"))
         self.namespace = text(metadata.get("namespace")) or self.namespace
 
+    def as_built(self, built: Built, namespace: str) -> "LintObject":
+        """Return the object as other kustomizations build it.
+
+        Args:
+            namespace: The namespace of ``-n``.
+        """
+        origin, written = self.source, self.written
+        own = text(at(written, "metadata", "namespace")) or namespace
+        api_version, kind = text(written.get("apiVersion")), text(written.get("kind"))
+        found = LintObject(self.document, self.inside, written, api_version, kind, own, self.patched, origin=origin)
+        found.change(built)
+        return found
+
     def written_steps(self, steps: Steps) -> Steps:
         """Return the path of a field in the file, up to the list item that the file lacks, if it lacks one."""
-        if self.raw is self.written:
-            return steps
-        found: Steps = ()
-        for index, step in enumerate(steps):
-            if isinstance(step, int):
-                item, others = at(self.raw, *steps[: index + 1]), items(at(self.written, *found))
-                near = (step, *range(len(others)))
-                step = next((i for i in near if i < len(others) and _is_same_item(item, others[i])), -1)
-                if step < 0:
-                    break
-            found = (*found, step)
-        return found
+        return _steps_in(self.written, self.raw, steps)
+
+    def changed_by(self, steps: Steps) -> Sequence[str]:
+        """Return the files of the kustomizations that change a field."""
+        changes = self.built.changes if self.built is not None else ()
+        places = ((change, _steps_in(change.after, self.raw, steps)) for change in changes)
+        found = [
+            change.file
+            for change, place in places
+            if at(change.after, *place) != at(change.before, *_steps_in(change.before, change.after, place))
+        ]
+        return list(dict.fromkeys(found or (change.file for change in changes))) or [self.file.name]
 
     def is_written(self, steps: Steps) -> bool:
         """Report whether a field has the value that the file has, or is absent in both, at the same place."""
-        return self.written_steps(steps) == steps and at(self.raw, *steps) == at(self.written, *steps)
+        value = at(self.raw, *steps)
+        return self.written_steps(steps) == steps and at(self.written, *steps) in (value, self._in_source(value))
+
+    def words_of_source(self, text: str) -> str:
+        """Return a text with the names of objects in their files, in place of those that Kustomize gave them."""
+        names = self.file.source_names
+        return _NAME.sub(lambda found: names.get(found[0], found[0]), text) if names else text
+
+    def _in_source(self, value: Any) -> Any:
+        names = self.file.source_names
+        if isinstance(value, dict) and names:
+            return {key: self._in_source(each) for key, each in value.items()}
+        if isinstance(value, list) and names:
+            return [self._in_source(each) for each in value]
+        return names.get(value, value) if isinstance(value, str) else value
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
         """Return the region of a field in the file; if the file lacks the field, that of its nearest parent."""
@@ -281,12 +305,64 @@ class LintManifests:
             if built and not patched:
                 resources[normal_path(file.name)] = [(i, self.objects[i].raw) for i in range(first, len(self.objects))]
         self.builds: Builds | None = None
+        self.build_sets = BuildSets()
+        #: The number of the set of builds that the objects are of.
+        self.number = 0
         if resources:
             files = {normal_path(file.name): file for file in self.files}
             self.builds = Builds(self.kustomizations.by_folder, files, resources)
-            for i, result in self.builds.objects().items():
-                self.objects[i].change(result)
+            self.build_sets = self.builds.objects()
+        # The first set that has an object counts.
+        for i, result in ChainMap(*(each.builds for each in self.build_sets.sets)).items():
+            self.objects[i].change(result)
+        for i in self.build_sets.deleted:
+            self.objects[i].deleted = True
         self._seen: dict[tuple[str, str], list[LintObject]] = {}
+
+    def of_set(self, number: int) -> "LintManifests":
+        """Return the manifests with the builds of another set, counted from 0, in place of those of the first."""
+        if not number:
+            return self
+        other = LintManifests((), self.namespace, self.kustomizations)
+        other.files, other.objects, other.build_sets = self.files, list(self.objects), self.build_sets
+        other.number = number
+        for i, built in self.build_sets.sets[number].builds.items():
+            if built is not self.objects[i].built:
+                other.objects[i] = self.objects[i].as_built(built, self.namespace)
+        return other
+
+    @property
+    def n_sets(self) -> int:
+        """The number of sets of builds, at least 1."""
+        return max(1, len(self.build_sets.sets))
+
+    def builders(self, obj: LintObject | None) -> Sequence[str] | None:
+        """Return the files of the kustomizations that build an object as this set has it, if they differ, else none.
+
+        The value is ``None`` for an object that only other sets have.
+        """
+        own = self._builders.get(obj.source if obj is not None else None)
+        if own is None:
+            return None if self.number else ()
+        return own.get(self.number)
+
+    @cached_property
+    def _builders(self) -> dict[LintObject | None, dict[int, Sequence[str]]]:
+        found: dict[LintObject | None, dict[int, Sequence[str]]] = defaultdict(dict)
+        sets = self.build_sets.sets if self.n_sets > 1 else ()
+        for number, each in enumerate(sets):
+            for i, names in each.by.items():
+                found[self.objects[i].source][number] = tuple(names)
+        return found
+
+    def has_all_builders(self, obj: LintObject, names: Iterable[str]) -> bool:
+        """Report whether kustomizations are all those that build an object."""
+        every = {name for own in self._builders.get(obj.source, {}).values() for name in own}
+        return every <= set(names)
+
+    def unchecked_builds(self) -> Iterator[tuple[LintObject, Sequence[str]]]:
+        """Yield the objects with builds that no set has, with the files of the kustomizations that build them so."""
+        yield from ((self.objects[i], tuple(names)) for i, names in self.build_sets.left_out.items())
 
     @cached_property
     def whole(self) -> list[LintObject]:
@@ -336,7 +412,7 @@ class LintManifests:
     def named(self, obj: LintObject, type_: str, name: str) -> LintObject | None:
         """Return the object of a kind and name, in the namespace of `obj` or cluster-scoped; ``None`` if not found."""
         kind = type_.rpartition("/")[2]
-        namespace = "" if kind in _CLUSTER_SCOPED else obj.namespace
+        namespace = "" if is_cluster_scoped(kind) else obj.namespace
         return self._seen_one(obj.file, Key(type_.rpartition("/")[0], kind, namespace, name))
 
     def owners(self, obj: LintObject) -> list[Key]:
@@ -424,6 +500,22 @@ def _grouped(objects: Iterable[LintObject], key: Callable[[LintObject], K]) -> d
 _ITEM_KEYS: Final = ("name", "key", "topologyKey", "mountPath", "containerPort")
 
 
+def _steps_in(other: Mapping[str, Any], value: Mapping[str, Any], steps: Steps) -> Steps:
+    """Return the path in another state of a value, up to the list item that the other state lacks, if it lacks one."""
+    if value is other:
+        return steps
+    found: Steps = ()
+    for index, step in enumerate(steps):
+        if isinstance(step, int):
+            item, others = at(value, *steps[: index + 1]), items(at(other, *found))
+            near = (step, *range(len(others)))
+            step = next((i for i in near if i < len(others) and _is_same_item(item, others[i])), -1)
+            if step < 0:
+                break
+        found = (*found, step)
+    return found
+
+
 def _is_same_item(item: Any, other: Any) -> bool:
     key = next((key for key in _ITEM_KEYS if at(item, key) is not None), "")
     return item == other or (bool(key) and at(item, key) == at(other, key))
@@ -434,8 +526,8 @@ def _controller(obj: LintObject) -> Key | None:
     owners = items(at(obj.raw, "metadata", "ownerReferences"))
     owner = next((mapping(each) for each in owners if at(each, "controller") is True), {})
     kind, name = text(owner.get("kind")), text(owner.get("name"))
-    group = text(owner.get("apiVersion")).rpartition("/")[0]
-    namespace = "" if kind in _CLUSTER_SCOPED else obj.namespace
+    group = group_of(text(owner.get("apiVersion")))
+    namespace = "" if is_cluster_scoped(kind) else obj.namespace
     return Key(_FORMER_GROUPS.get(group, group), kind, namespace, name) if kind and name else None
 
 

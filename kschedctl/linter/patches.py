@@ -6,7 +6,7 @@ No function changes its arguments: a result shares the parts that stay as they a
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kschedctl.linter.values import at, items, mapping, text
+from kschedctl.linter.values import at, group_of, items, mapping, text
 
 # Strategic merge patches.
 
@@ -32,7 +32,7 @@ class PatchError(Exception):
 
 def is_built_in(api_version: str) -> bool:
     """Report whether an API version is of a group of Kubernetes itself, whose lists have merge keys."""
-    group = api_version.rpartition("/")[0]
+    group = group_of(api_version)
     return "." not in group or group.endswith(_BUILT_IN)
 
 
@@ -104,13 +104,13 @@ def json_patched(value: Any, operations: Sequence[Any]) -> Any:
     for operation in operations:
         op, path = text(at(operation, "op")), _pointer(at(operation, "path"))
         if op in ("add", "replace"):
-            value = _with_value(value, path, mapping(operation).get("value"), insert=op == "add")
+            value = _with_pointer(value, path, mapping(operation).get("value"), insert=op == "add")
         elif op == "remove":
             value = _without(value, path)
         elif op in ("copy", "move"):
             source = _pointer(at(operation, "from"))
             taken = _at_pointer(value, source)
-            value = _with_value(_without(value, source) if op == "move" else value, path, taken, insert=True)
+            value = _with_pointer(_without(value, source) if op == "move" else value, path, taken, insert=True)
         elif op != "test":
             raise PatchError(f"the operation {op or 'without a name'} is unknown")
     return value
@@ -139,7 +139,7 @@ def _at_pointer(value: Any, path: Sequence[str]) -> Any:
     return value
 
 
-def _with_value(value: Any, path: Sequence[str], new: Any, *, insert: bool) -> Any:
+def _with_pointer(value: Any, path: Sequence[str], new: Any, *, insert: bool) -> Any:
     if not path:
         return new
     part, rest = path[0], path[1:]
@@ -150,10 +150,10 @@ def _with_value(value: Any, path: Sequence[str], new: Any, *, insert: bool) -> A
                 raise PatchError(f"there is no item {part}")
             return [*value[:index], new, *value[index:]]
         index = _index(value, part)
-        return [*value[:index], _with_value(value[index], rest, new, insert=insert), *value[index + 1 :]]
+        return [*value[:index], _with_pointer(value[index], rest, new, insert=insert), *value[index + 1 :]]
     if not isinstance(value, dict) or (rest and part not in value):
         raise PatchError(f"there is no field {part}")
-    return {**value, part: _with_value(value.get(part), rest, new, insert=insert)}
+    return {**value, part: _with_pointer(value.get(part), rest, new, insert=insert)}
 
 
 def _without(value: Any, path: Sequence[str]) -> Any:
@@ -188,7 +188,7 @@ class FieldSpec(NamedTuple):
         """Report whether the spec is about an object."""
         if self.kind and self.kind != raw.get("kind"):
             return False
-        return self.group is None or self.group == text(raw.get("apiVersion")).rpartition("/")[0]
+        return self.group is None or self.group == group_of(text(raw.get("apiVersion")))
 
 
 def with_field(value: Any, path: Sequence[str], change: Callable[[Any], Any], *, create: bool) -> Any:

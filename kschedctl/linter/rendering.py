@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -14,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.linter.kustomization import NAMES, kustomizations, normal_path
+from kschedctl.linter.kustomize_builds import Built
 from kschedctl.linter.lint_files import LintFile, read_text, rendered_files
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.rules.api_versions import stable_versions
@@ -26,11 +28,15 @@ _SECONDS: Final = 120
 #: The folders of a chart that its output replaces.
 _OF_CHART: Final = frozenset(("templates", "crds", "charts"))
 _LOGGED: Final = re.compile(r'\berr=(?:"(.*)"|<\n(.*?)\n\s*>)', re.DOTALL)
+#: The escapes of a quoted error.
+_ESCAPED: Final = re.compile(r"\\([ntr\"\\])")
+_CONTROL: Final = {"n": "\n", "t": "\t", "r": "\r"}
 #: The parts of a folder's name that the name of a release cannot have, and the length of the longest release name.
 _NO_NAME: Final = re.compile(r"^[^a-z0-9]+|[^a-z0-9-]+|-+$")
 _LONGEST: Final = 40
-#: The length of the longest error that is shown whole, and lines of tools that name no cause.
+#: The length of the longest error that is shown whole.
 _LONGEST_ERROR: Final = 300
+#: The beginnings of lines of tools that name no cause.
 _NO_CAUSE: Final = ("#", "Use --debug flag")
 _COMPONENT: Final = "Component"
 _LIBRARY: Final = "library"
@@ -83,7 +89,7 @@ def render(files: Sequence[LintFile], namespace: str = "", release: Release = LA
         if isinstance(output, bytes):
             built = read_text(output, source.file.name, rendered=True)
             built.built = True
-            built.origins = _origins(manifests, source.file)
+            built.origins, built.source_names = _origins(manifests, source.file)
             _take(out, [built], source, replaced)
         else:
             out.failures.append(Failure(source.file.folder, output))
@@ -106,16 +112,26 @@ def _take(out: Rendering, files: Sequence[LintFile] | Iterator[LintFile], source
     replaced |= source.replaced
 
 
-def _origins(manifests: LintManifests, kustomization: LintFile) -> dict[tuple[str, ...], LintObject]:
-    """Return the objects from which a kustomization builds others, by the kind, namespace and name of these."""
+def _origins(
+    manifests: LintManifests, kustomization: LintFile
+) -> tuple[dict[tuple[str, ...], LintObject], dict[str, str]]:
+    """Return the objects from which a kustomization builds others, by the kind, namespace and name of these.
+
+    The second value has the names of these objects in their files, by the names in the output that differ.
+    """
     found: dict[tuple[str, ...], LintObject] = {}
+    names: dict[str, set[str]] = defaultdict(set)
     builds = manifests.builds
     for resource in builds.resources(normal_path(kustomization.folder)) if builds is not None else ():
         namespace = text(at(resource.raw, "metadata", "namespace"))
+        built = Built(resource.raw, changes=resource.changes)
+        obj = manifests.objects[resource.source].as_built(built, manifests.namespace)
+        names[resource.names[-1]].add(resource.names[0])
         for kind, name in product(resource.kinds, resource.names):
-            found.setdefault((kind, namespace, name), manifests.objects[resource.source])
-            found.setdefault((kind, name), manifests.objects[resource.source])
-    return found
+            found.setdefault((kind, namespace, name), obj)
+            found.setdefault((kind, name), obj)
+    # A name that objects of several names have in the output is kept.
+    return found, {name: min(own) for name, own in names.items() if len(own) == 1 and name not in own}
 
 
 def _path(folder: str) -> str:
@@ -149,7 +165,7 @@ def _command_output(words: Sequence[str]) -> bytes | str:
 
 
 def _error(printed: str) -> str:
-    """Return the error in what a tool printed, from its end: tools write the cause last, after the steps to it.
+    r"""Return the error in what a tool printed, from its end: tools write the cause last, after the steps to it.
 
     kubectl writes the error as a log line.
 
@@ -157,12 +173,17 @@ def _error(printed: str) -> str:
     'no such file'
     >>> _error('E1123 04:43 20511 run.go:72] "command failed" err=<' + chr(10) + ' no such file' + chr(10) + ' >')
     'no such file'
+    >>> _error('E1123 04:43 20511 run.go:72] "command failed" err="no file \\"a\\""')
+    'no file "a"'
     >>> long = _error("Error: " + "accumulating resources: " * 20 + "no such file")
     >>> long[:20], long[-24:]
     ('... resources: accum', ' resources: no such file')
     """
     logged = _LOGGED.search(printed)
-    said = logged[1] or logged[2] if logged is not None else printed
+    said = printed
+    if logged is not None:
+        quoted = _ESCAPED.sub(lambda found: _CONTROL.get(found[1], found[1]), logged[1] or "")
+        said = quoted or logged[2]
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith(_NO_CAUSE)]
     first = next((i for i, line in enumerate(lines) if line.lower().startswith("error")), 0)
     error = " ".join(lines[first:]).removeprefix("error:").removeprefix("Error:").strip() or "no message"

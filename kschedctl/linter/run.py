@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
+from kschedctl.common.wording import listed
 from kschedctl.linter.context import LintContext, Undecided
 from kschedctl.linter.excluded_paths import REASONS, ExcludedPaths
 from kschedctl.linter.folder_purposes import Purpose
 from kschedctl.linter.ignore import Ignored
 from kschedctl.linter.ignores import Ignores
-from kschedctl.linter.kustomization import kustomizations
+from kschedctl.linter.kustomization import kustomizations, normal_path
 from kschedctl.linter.lint_files import LintDocument, LintFile, read_files
 from kschedctl.linter.lint_finding import (
     ORDER,
     LintFinding,
     file_finding,
+    named_path,
     object_finding,
+    of_builds,
     once_per_source,
     sorted_findings,
 )
@@ -35,26 +38,39 @@ if TYPE_CHECKING:
     from kschedctl.linter.overlay import ClusterOverlay
 
 
-def check(rules: Iterable[Rule], context: LintContext) -> list[LintFinding]:
+def check(rules: Iterable[Rule], *contexts: LintContext) -> list[LintFinding]:
     """Return the findings of rules.
 
     Args:
         rules: The rules to run. Rules that need a snapshot are skipped if there is none.
+        contexts: The contexts of the sets of builds, the first one first.
     """
+    found = (each for context in contexts for each in _set_findings(rules, context))
+    return sorted_findings(once_per_source(found, contexts[0].manifests))
+
+
+def _set_findings(rules: Iterable[Rule], context: LintContext) -> list[LintFinding]:
     found: list[LintFinding] = []
     for rule in rules:
         if rule.snapshot and context.overlay is None:
             continue
-        found += once_per_source(_without_repeated(list(_rule_findings(rule, context))))
-    return sorted_findings(found)
+        found += of_builds(_without_repeated(list(_rule_findings(rule, context))), context.manifests)
+    return found
 
 
 def _without_repeated(found: Sequence[LintFinding]) -> Iterator[LintFinding]:
     """Yield findings of one rule without those of fields that a patch sets which has the same finding."""
-    of_patches = {each.message for each in found if each.object is not None and each.object.partial}
+    of_patches = {(normal_path(each.file.name), *_problem(each)) for each in found if each.object is not None}
     for each in found:
-        if each.object is None or each.object.partial or each.message not in of_patches or each.is_written:
+        built = each.object.built if each.object is not None else None
+        patches = built.patches if built is not None and not each.is_written else ()
+        if all((path, *_problem(each)) not in of_patches for path in patches):
             yield each
+
+
+def _problem(finding: LintFinding) -> tuple[str, str]:
+    raw = finding.object.raw if finding.object is not None else None
+    return finding.message, named_path(raw, finding.steps)
 
 
 def _rule_findings(rule: Rule, context: LintContext) -> Iterator[LintFinding]:
@@ -251,18 +267,21 @@ def _lowered_to_info(found: LintFinding, context: LintContext) -> Purpose | None
 def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResult) -> int:
     """Lint files as one manifest set; return the number of findings of the baseline that do not occur."""
     manifests, settings = LintManifests(files, request.namespace, kustomizations(files)), request.settings
-    overlay = request.overlay(manifests) if request.overlay is not None else None
-    context = LintContext(
-        manifests,
-        request.release,
-        overlay,
-        platform=settings.platform,
-        plugins=settings.plugins,
-        pod_templates=settings.ways_to_templates,
-        is_rendered=request.render,
-    )
+    contexts = [
+        LintContext(
+            each,
+            request.release,
+            request.overlay(each) if request.overlay is not None else None,
+            platform=settings.platform,
+            plugins=settings.plugins,
+            pod_templates=settings.ways_to_templates,
+            is_rendered=request.render,
+        )
+        for each in map(manifests.of_set, range(manifests.n_sets))
+    ]
+    context = contexts[0]
     every, lowered = list[LintFinding](), dict[int, Purpose]()
-    for each in check(request.rules, context):
+    for each in check(request.rules, *contexts):
         severity, purpose = settings.severity.get(each.rule.code), _lowered_to_info(each, context)
         default = each.severity if purpose is None else Severity.INFO
         every.append(each.with_severity(severity or default).with_comments_kept())
@@ -284,7 +303,13 @@ def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: LintResul
         linted.ignored += old
     linted.found += found
     linted.lowered += Counter(str(lowered[id(each)]) for each in found if id(each) in lowered)
-    linted.undecided += dict.fromkeys(context.undecided)
+    linted.undecided += dict.fromkeys(each for one in contexts for each in one.undecided)
+    linted.undecided += (
+        Undecided(
+            _UNRENDERED, obj.shown, f"more builds differ than the {manifests.n_sets} that are checked: {listed(names)}"
+        )
+        for obj, names in manifests.unchecked_builds()
+    )
     linted.objects += manifests.objects
     linted.n_owned += len(context.owned)
     linted.n_with_pods += len(context.pods)

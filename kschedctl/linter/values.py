@@ -105,6 +105,11 @@ def at(value: Any, *steps: Step) -> Any:
     return value
 
 
+def group_of(api_version: str) -> str:
+    """Return the API group of an API version; empty for the core group."""
+    return api_version.rpartition("/")[0]
+
+
 def numbered(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
     """Yield the items of a list, each with its path; nothing if `value` is not a list."""
     for index, item in enumerate(items(value)):

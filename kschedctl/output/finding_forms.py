@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from kschedctl.common.findings import Severity
 from kschedctl.common.text.characters import json_text, printable
+from kschedctl.common.wording import listed
 from kschedctl.output.forms import Form, Medium
 
 if TYPE_CHECKING:
@@ -49,9 +50,16 @@ class Concise(FindingsForm):
         for each in run.told:
             where = f"{each.file.name}:{each.region.line}:{each.region.column}"
             about = f" [{each.shown_object}]" if each.shown_object else ""
-            times = f" ({len(each.renderings)} renderings)" if len(each.renderings) > 1 else ""
-            yield f"{printable(f'{where}: {each.severity} {each.rule.code} {each.message}{about}{times}')}\n"
+            yield f"{printable(f'{where}: {each.severity} {each.rule.code} {each.message}{about}{_builds(each)}')}\n"
         yield "".join(f"{printable(line)}\n" for line in (run.headline, *run.unchecked))
+
+
+def _builds(finding: LintFinding) -> str:
+    """Return the builds of kustomizations that have a finding, in words; empty if all have it."""
+    names = finding.kustomizations
+    if finding.is_rendered:
+        return f" ({len(names)} renderings)" if len(names) > 1 else ""
+    return f" (in {listed(names, most=2)})" if names else ""
 
 
 # ``-o github``: workflow commands, which GitHub Actions shows as annotations of a pull request.

@@ -128,6 +128,13 @@ BUILDS = {
         "base/kustomization.yaml": "resources: [claim.yaml]\nnamePrefix: a-\n",
         "base/claim.yaml": CLAIM,
     },
+    "patches of objects in a former namespace": {
+        "kustomization.yaml": "resources: [base]\nnamespace: b\npatches:\n- path: p.yaml\n"
+        "- target: {namespace: orig}\n  patch: |-\n    - {op: add, path: /metadata/labels, value: {a: b}}\n",
+        "p.yaml": CLAIM.replace("name: data", "name: data, namespace: a").replace("1Gi", "2Gi"),
+        "base/kustomization.yaml": "resources: [claim.yaml]\nnamespace: a\n",
+        "base/claim.yaml": CLAIM.replace("name: data", "name: data, namespace: orig"),
+    },
     "a transformer of labels": of(
         "transformers: [t.yaml]\n",
         t="apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: t}\nlabels: {a: b}\n"
@@ -207,7 +214,9 @@ SPEC = "/spec/template/spec"
         (overlays(), "KS301", ["base/web.yaml:18"]),
         (overlays(prod="replicas: [{name: web, count: 3}]\n"), "KS301", []),
         (overlays(dev="replicas: [{name: web, count: 2}]\n", prod="namespace: prod\n"), "KS301", ["base/web.yaml:18"]),
-        (overlays(dev="replicas: [{name: web, count: 2}]\n", prod="replicas: [{name: web, count: 3}]\n"), "KS301", []),
+        # What one build has is found, though another one differs.
+        (overlays(dev="replicas: [{name: web, count: 2}]\n", prod="replicas: [{name: web, count: 3}]\n"),
+         "KS301", ["base/web.yaml:18"]),
         # A transformer that is not known may complete the claim, and so may a component that was not read.
         (overlays(), "KS906", ["base/web.yaml:23"]),
         (overlays(prod="transformers: [none.yaml]\n"), "KS906", []),
@@ -218,7 +227,21 @@ SPEC = "/spec/template/spec"
         # A patch that is a file of the run has the finding, else the object.
         (patched("nodeSelector: {kubernetes.io/arch: x86_64}"), "KS103", ["p.yaml:4"]),
         (overlays(dev=ARM % f"{SPEC}/nodeName"), "KS119", ["base/web.yaml:9"]),
-        (overlays(dev=ARM % f"{SPEC}/nodeName", prod=""), "KS119", []),
+        (overlays(dev=ARM % f"{SPEC}/nodeName", prod=""), "KS119", ["base/web.yaml:9"]),
+        # A Component that nothing lists is completed by kustomizations elsewhere.
+        ({"part/kustomization.yaml": f"{COMPONENT}resources: [claim.yaml]\n", "part/claim.yaml": CLAIM}, "KS906", []),
+        # Another object has the same finding by a patch without a file.
+        (
+            of(
+                "patches:\n- path: p.yaml\n- {target: {name: other}, patch: '[{op: add, path: /spec/template/spec/"
+                "nodeSelector, value: {kubernetes.io/arch: x86_64}}]'}\n",
+                WEB + "---\n" + WEB.replace("{name: web}", "{name: other}", 1),
+                p=f"{DEPLOYMENT}metadata: {{name: web}}\n"
+                "spec: {template: {spec: {nodeSelector: {kubernetes.io/arch: x86_64}}}}\n",
+            ),
+            "KS103",
+            ["p.yaml:4", "web.yaml:23"],
+        ),
         # The field of a patch is one of the kind that its target has in the end.
         (
             of(
@@ -230,6 +253,9 @@ SPEC = "/spec/template/spec"
             ["p.yaml:4"],
         ),
         (of("patches: [{path: p.yaml}]\n", p=f"{DEPLOYMENT}spec: {{a: b}}\n"), "KS904", ["p.yaml:3"]),
+        # A patch deletes a field of the kind of its target.
+        (of("patches: [{path: p.yaml, target: {kind: S.*}}]\n", p=f"{DEPLOYMENT}spec: {{serviceName: null}}\n"),
+         "KS904", []),
         # An object that is deleted, or a kustomization that lists itself.
         (overlays(dev="patches: [{patch: '{$patch: delete, apiVersion: policy/v1, kind: PodDisruptionBudget, "
                   "metadata: {name: web}}'}]\n"), "KS301", []),
@@ -243,28 +269,75 @@ def test_rules_check_what_is_built(files: dict[str, str], rule: str, found: list
     assert [f"{each.file.name}:{each.region.line}" for each in lint(files, rule).found] == found
 
 
-def test_values_that_differ_are_not_decided() -> None:
-    files = overlays(dev="", prod="replicas: [{name: web, count: 3}]\n")
+def test_values_that_are_not_known_are_not_decided() -> None:
+    target = "{select: {kind: Deployment}, fieldPaths: [spec.replicas]}"
+    files = overlays(dev=f"replacements: [{{source: {{kind: ConfigMap, name: none}}, targets: [{target}]}}]\n")
     result = lint(files, "KS301")
     assert [(each.rule, each.object) for each in result.undecided] == [("KS301", "Deployment/web")]
-    assert result.undecided[0].why == "spec.replicas is not the same in all kustomizations"
+    assert result.undecided[0].why == "spec.replicas is set by a kustomization, to a value that is not known"
     [web] = [obj for obj in result.objects if obj.kind == "Deployment"]
     assert at(web.raw, "spec", "replicas") == UNKNOWN
-    assert web.why_untyped == "spec.replicas is not the same in all kustomizations"
+    assert web.why_untyped == "spec.replicas is set by a kustomization, to a value that is not known"
 
 
-def test_what_one_build_adds_is_not_mixed_with_what_excludes_it() -> None:
-    mounts = f"{SPEC}/containers/0/volumeMounts"
-    files = overlays(
-        dev=ADD % (mounts, "[{name: a, mountPath: /a}]"),
-        prod=ADD % (mounts, "[{name: b, mountPath: /a}]"),
-        test=ADD % (f"{SPEC}/nodeSelector", "{pool: web}"),
-    )
-    [web] = [obj for obj in lint(files).objects if obj.kind == "Deployment"]
-    assert at(web.raw, "spec", "template", "spec", "containers", 0, "volumeMounts") == [
-        {"name": "a", "mountPath": "/a"}
-    ]
-    assert at(web.raw, "spec", "template", "spec", "nodeSelector") == {"pool": "web"}
+ZONE_A = ADD % (f"{SPEC}/nodeSelector", "{topology.kubernetes.io/zone: a}")
+IN_B = "{key: topology.kubernetes.io/zone, operator: In, values: [b]}"
+ZONE_B = ADD % (
+    f"{SPEC}/affinity",
+    "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: ["
+    f"{IN_B}]}}]}}}}}}",
+)
+ARCH = WEB.replace("      containers:", "      nodeSelector: {kubernetes.io/arch: x86_64}\n      containers:")
+MEND = ADD % (f"{SPEC}/nodeSelector", "{kubernetes.io/arch: amd64}")
+DIFFERENT = ADD % (f"{SPEC}/nodeSelector", "{kubernetes.io/arch: aarch64}")
+#: A kustomization that lists other overlays.
+LIST = "LIST"
+ONCE = "the field is set by dev/kustomization.yaml"
+
+
+@pytest.mark.parametrize(
+    ("web", "kustomizations", "rule", "helps"),
+    [
+        # No build has both.
+        (WEB, {"dev": ZONE_A, "prod": ZONE_B}, "KS101", []),
+        # One build has it, all have it, and each has another one.
+        (ARCH, {"dev": "", "prod": MEND}, "KS103", ["write amd64; in dev/kustomization.yaml"]),
+        (ARCH, {"dev": "namespace: a\n", "prod": "namespace: b\n"}, "KS103", ["write amd64"]),
+        (ARCH, {"dev": "", "prod": "replicas: [{name: web, count: 3}]\n", "test": MEND}, "KS103",
+         ["write amd64; in dev/kustomization.yaml and prod/kustomization.yaml"]),
+        (ARCH, {"dev": "", "prod": DIFFERENT}, "KS103",
+         ["write arm64; the field is set by prod/kustomization.yaml; in prod/kustomization.yaml",
+          "write amd64; in dev/kustomization.yaml"]),
+        # A kustomization that only lists others is not one more build.
+        (ARCH, {"dev": "", "prod": MEND, "every": LIST}, "KS103", ["write amd64; in dev/kustomization.yaml"]),
+        # Only the kustomization that changes the field is named.
+        (ARCH, {"dev": DIFFERENT, "prod": LIST}, "KS103",
+         [f"write arm64; {ONCE}"]),
+        # The budget is the same in both builds, but the finding is of one.
+        (WEB, {"dev": "", "prod": "replicas: [{name: web, count: 3}]\n"}, "KS301", [
+            "set maxUnavailable: 1; in dev/kustomization.yaml"]),
+    ],
+)  # fmt: skip
+def test_each_build_is_linted(web: str, kustomizations: dict[str, str], rule: str, helps: list[str] | None) -> None:
+    files = overlays(**kustomizations)
+    files["base/web.yaml"] = files["base/web.yaml"].replace(WEB, web)
+    lists = {
+        "every": "resources: [../dev, ../prod]\n",
+        "prod": f"resources: [../dev]\n{ADD % ('/spec/paused', 'true')}",
+    }
+    files |= {f"{name}/kustomization.yaml": lists[name] for name, each in kustomizations.items() if each == LIST}
+    assert [each.help for each in lint(files, rule).found] == helps
+
+
+def test_builds_beyond_the_first_ones_are_not_decided() -> None:
+    files = overlays(**{f"o{n}": f"replicas: [{{name: web, count: {n + 1}}}]\n" for n in range(10)})
+    result = lint(files, "KS301")
+    helps = [f"set maxUnavailable: 1; in o{n}/kustomization.yaml" for n in (0, 1)]
+    assert [each.help for each in result.found] == helps
+    assert [tuple(each) for each in result.undecided] == [
+        ("KS902", "Deployment/web", "more builds differ than the 8 that are checked: o8/kustomization.yaml and "
+         "o9/kustomization.yaml")
+    ]  # fmt: skip
 
 
 def test_a_field_that_a_kustomization_sets_has_no_fix_and_names_it() -> None:

@@ -5,6 +5,7 @@ is about a tool that fails, is missing, or does not end.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -94,6 +95,56 @@ def test_overlays_are_checked_as_they_are_built(room: Path) -> None:
     assert "in 1 rendering: prod/kustomization.yaml" in " ".join(shown.split())
     (entry,) = json.loads(lint(".", "--render", "-o", "gitlab").stdout)
     assert entry["location"] == {"path": "base/web.yaml", "lines": {"begin": 8, "end": 8}}
+
+
+@KUSTOMIZE
+def test_names_that_a_prefix_changes_are_those_of_the_files(room: Path) -> None:
+    claim = "volumes: [{name: d, persistentVolumeClaim: {claimName: data}}], containers: ["
+    volume = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+    volume += "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+    tree(
+        room,
+        {
+            "base/web.yaml": f"{DEPLOYMENT.replace('containers: [', claim)}---\n{volume}",
+            "base/kustomization.yaml": "resources: [web.yaml]\n",
+            "dev/kustomization.yaml": "resources: [../base]\nnamePrefix: dev-\n",
+            "prod/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\nnameSuffix: -x\n",
+        },
+    )
+    (found,) = json.loads(lint(".", "--render", "--select", "KS204", "-o", "json").stdout)["findings"]
+    assert "uses claim data, which" in found["message"]
+    assert "the field is set by" not in found["help"]
+    assert found["kustomizations"] == ["dev/kustomization.yaml", "prod/kustomization.yaml"]
+    assert found["fix"] is not None
+
+
+def test_output_for_tools_names_the_builds(room: Path) -> None:
+    inline = PATCH.replace("\n", "\n    ")
+    dev = {"dev/kustomization.yaml": f"resources: [../base]\npatches:\n- patch: |\n    {inline}\n"}
+    tree(room, {**OVERLAYS, **dev, "prod/kustomization.yaml": "resources: [../base]\n"})
+    shown = lint("base", "dev", "prod", "--select", "KS119", "-o", "concise").stdout
+    assert "[Deployment/web] (in dev/kustomization.yaml)\n" in shown
+    (found,) = json.loads(lint("base", "dev", "prod", "--select", "KS119", "-o", "json").stdout)["findings"]
+    assert found["kustomizations"] == ["dev/kustomization.yaml"]
+
+
+def test_each_rule_that_is_not_decided_has_its_own_reason(room: Path) -> None:
+    replacement = "{source: {kind: ConfigMap, name: none}, targets: [{select: {kind: Deployment}, fieldPaths: [%s]}]}"
+    budget = "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+    budget += "spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}\n"
+    web = DEPLOYMENT.replace("spec:\n", "spec:\n  replicas: 2\n", 1) + budget
+    tree(
+        room,
+        {
+            "web.yaml": web,
+            "kustomization.yaml": f"resources: [web.yaml]\nreplacements: [{replacement % 'spec.replicas'}]\n",
+        },
+    )
+    # Kustomize refuses a replacement without a source.
+    shown = " ".join(lint(".", "--render").stdout.split())
+    assert re.search(
+        r"KS301[^()]* \(Deployment/web: spec.replicas is set by a kustomization, [^()]*\), KS902 \(.: ", shown
+    )
 
 
 @KUSTOMIZE

@@ -259,6 +259,9 @@ def misplaced_field(obj: LintObject, context: LintContext) -> Iterator[Problem]:
         if any(steps not in other for other in others):
             continue
         name = steps[-1]
+        if obj.partial and at(obj.raw, *steps) is None:
+            # In a patch, null removes the field of the target, which may be of another kind.
+            continue
         if isinstance(name, str) and is_rendered(name) and not _OF_TOOLS.fullmatch(name) and steps != _SOPS:
             yield Problem(message=finding.problem, steps=steps, help=finding.hint, key=True)
 
@@ -403,7 +406,7 @@ def partial(obj: LintObject, context: LintContext) -> Iterator[Problem]:
 
     An object that a kustomization of the run lists as a resource is checked with what the kustomizations add to it: labels
     and selectors, patches, namespaces, replicas and replacements. If they set different values, as for two environments,
-    rules that need the value are not decided. If nothing completes the object, it is not partial, and KS906 reports what
+    each build is checked, up to 8. If nothing completes the object, it is not partial, and KS906 reports what
     is missing. ``kschedctl lint --render DIR`` or ``kustomize build DIR | kschedctl lint -`` check each result exactly.
     Standard input is checked as it is: it is never partial.
 

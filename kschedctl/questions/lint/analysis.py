@@ -127,6 +127,7 @@ def finding(diagnosis: LintFinding) -> FindingData:
             for each in diagnosis.related
         ),
         fix=FixData(fix.title, fix.safe) if fix is not None else None,
+        kustomizations=diagnosis.kustomizations,
         fingerprint=diagnosis.fingerprint,
     )
 

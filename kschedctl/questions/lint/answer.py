@@ -49,6 +49,10 @@ class FindingData(Data, frozen=True, kw_only=True):
     help: Annotated[str, "A hint for the repair; empty if there is none."]
     related: Annotated[tuple[RelatedData, ...], "The other objects that contribute to the finding."] = ()
     fix: Annotated[FixData | None, "The repair of the text; null if there is none."] = None
+    kustomizations: Annotated[
+        tuple[str, ...],
+        "The kustomizations whose builds have the finding, if builds of others do not, or if they were rendered.",
+    ] = ()
     fingerprint: Annotated[str, "An identifier of the finding that does not change when lines move."]
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from kschedctl.common.findings import Severity
@@ -215,9 +216,10 @@ def _beside(view: LintView) -> Iterator[str]:
         rules = f"{counted(len(linted.not_run), 'rule')}, such as {example.code}"
         yield f"not run without a cluster: {rules}; --snapshot PATH runs them"
     if linted.undecided:
-        rules = ", ".join(sorted({each.rule for each in linted.undecided}))
-        first = linted.undecided[0]
-        yield f"{_UNDECIDED}: {rules} ({first.object}: {first.why})"
+        reasons = {each.rule: f"{each.object}: {each.why}" for each in reversed(linted.undecided)}
+        by_reason = groupby(sorted(reasons, key=lambda rule: (reasons[rule], rule)), key=reasons.__getitem__)
+        parts = sorted(f"{', '.join(rules)} ({why})" for why, rules in by_reason)
+        yield f"{_UNDECIDED}: {', '.join(parts)}"
 
 
 def _finding(diagnosis: LintFinding) -> Iterator[Block]:
