@@ -19,7 +19,6 @@ from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by, workloads
 from kschedctl.controllers.workloads.pods import WORKLOADS
-from kschedctl.objects.core import Namespace
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.kinds import kind_by_name, split_name
 from kschedctl.objects.meta import ApiObject
@@ -36,7 +35,7 @@ from kschedctl.sources.snapshot.pod_choice import find_pod, is_manifest
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.whatif.targets import find_object
+from kschedctl.trials.whatif.targets import find_object, require_namespace
 
 # The namespaces that a request is about, with kubectl's meaning of names, ``-n`` and ``-A``.
 
@@ -131,21 +130,6 @@ class SubjectRequest:
     def scope(self) -> NamespaceScope:
         """The namespaces in scope."""
         return NamespaceScope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
-
-
-def require_namespace(cluster: Cluster, name: str) -> None:
-    """Check that a namespace exists, as far as that is known; an empty name stands for any.
-
-    Raises InputError if it does not.
-    """
-    if not name or cluster.is_forbidden(Namespace):
-        return
-    known = {namespace.name for namespace in cluster.list(Namespace)}
-    known |= {record.metadata.namespace for record in cluster.pods.records}
-    if known and name not in known:
-        close = similar(name, sorted(known))
-        hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"
-        raise InputError(f"the snapshot has no namespace {name}", path="--namespace", hint=hint)
 
 
 # Groups and claims of the snapshot that arguments name as kubectl does: ``podgroup/train`` or ``pvc/data``.

@@ -9,10 +9,11 @@ from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.analysis import DiffRequest, Key, found_on
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import Manifests, ObjectSubject
-from kschedctl.questions.pod_selection import PodRequest, named_workload, require_namespace
+from kschedctl.questions.pod_selection import PodRequest, named_workload
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.trials.completeness import require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.whatif.targets import require_namespace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,6 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pending.answer import AdviceData, GroupData, Pending, UnblockingData
 from kschedctl.questions.pending.request import PendingRequest
 from kschedctl.questions.pod_groups import cause_in_group, pod_group_data
-from kschedctl.questions.pod_selection import require_namespace
 from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, provenance
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import Outcome
