@@ -53,9 +53,9 @@ CASES: dict[str, tuple[list[Node], dict[str, tuple[str, str]]]] = {
             make_node("gke-shop-web-1a1b2c3d-x1y3", zone="z-b", labels={GKE: "web"}),
         ],
         {
-            URL.format("a", "web-0a1b2c3d"): ("node pool web in z-a", "gke-shop-web-0a1b2c3d-x1y2"),
-            URL.format("b", "web-1a1b2c3d"): ("node pool web in z-b", "gke-shop-web-1a1b2c3d-x1y3"),
-            URL.format("c", "web-2a1b2c3d"): ("node pool web in z-c", ""),
+            URL.format("a", "web-0a1b2c3d"): ("node pool web in zone z-a", "gke-shop-web-0a1b2c3d-x1y2"),
+            URL.format("b", "web-1a1b2c3d"): ("node pool web in zone z-b", "gke-shop-web-1a1b2c3d-x1y3"),
+            URL.format("c", "web-2a1b2c3d"): ("node pool web in zone z-c", ""),
         },
     ),
     "AKS": (

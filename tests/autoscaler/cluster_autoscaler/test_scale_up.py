@@ -238,7 +238,7 @@ def test_a_group_of_gke_without_nodes_in_its_zone_is_like_that_of_another_zone()
     pod = make_pod(requests={"cpu": "2"}, nodeSelector={"topology.kubernetes.io/zone": "z-b"})
     found = answer(pod, status(group(url.format("z-a", "d")), group(url.format("z-b", "e"))), nodes=(node,))
     assert found.offer is not None
-    assert found.offer.words == "a node of node pool web in z-b (in z-b)"
+    assert found.offer.words == "a node of node pool web in zone z-b (in zone z-b)"
 
 
 def scalable(kind: type[Any], name: str, maximum: int, replicas: int, **annotations: str) -> Any:
