@@ -8,10 +8,10 @@ from tests.paths import ROOT
 MOST_BYTES: Final = 150_000
 #: A page of `tests.browser.pages.PAGES` and the height of its picture in pixels, by the name of the picture.
 PICTURES: Final = {
-    "explain": ("explain: fits nowhere", 1270),
+    "explain": ("explain: fits nowhere", 772),
     "nodes": ("nodes", 866),
-    "pending": ("pending", 888),
-    "simulate": ("simulate", 640),
+    "pending": ("pending", 735),
+    "simulate": ("simulate", 572),
 }
 
 
