@@ -3,18 +3,19 @@
 import os
 from collections.abc import Iterator, Mapping
 from itertools import count
+from typing import Final
 
 import msgspec
 
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.meta import ApiObject
 
-#: The numbers of a process, as a power of two.
-_BITS = 30
+#: A process has 2 to this power of numbers.
+_BITS: Final = 30
 
 
 def _new_numbers() -> Iterator[int]:
-    """Return numbers that no other process has: its clusters may be received, with their numbers."""
+    """Return numbers that no other process uses, because clusters are exchanged with their numbers."""
     return count(int.from_bytes(os.urandom(4)) << _BITS)
 
 

@@ -65,7 +65,7 @@ def schema_of(kind: type) -> dict[str, Any]:
 
 
 API_VERSION: Final = "kschedctl/v1"
-#: The summary of no answers: only pods are selected by what they are, pending.
+#: The summary of a list without answers, which only a selection of pending pods returns.
 NONE_PENDING: Final = "No pod is pending."
 _FIRST: Final = ("apiVersion", "kind")
 #: The provenance of an answer, which comes after the answer itself.

@@ -36,9 +36,9 @@ class ClusterSource:
     context: str = ""
     #: The context and the kubeconfig of the running cluster; empty for kubectl's own choice.
     kubeconfig: str = ""
-    #: The user and the groups to impersonate in the running cluster; empty for those of the kubeconfig.
+    #: The user to impersonate in the running cluster; empty for that of the kubeconfig.
     as_user: str = ""
-    #: The user and the groups to impersonate in the running cluster; empty for those of the kubeconfig.
+    #: The groups to impersonate with ``as_user``.
     as_groups: tuple[str, ...] = ()
     #: The longest that a request may take, in seconds; ``None`` for the default.
     request_seconds: float | None = None

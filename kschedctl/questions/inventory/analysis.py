@@ -17,7 +17,6 @@ from kschedctl.common.wording import counted, counted_with
 from kschedctl.controllers.disruption import BudgetedPods, is_computed, limit_of
 from kschedctl.controllers.workloads.ownership import MAKERS, SCALABLE, wanted_replicas, workload_of
 from kschedctl.objects.coordination import Lease, LeaseCandidate
-from kschedctl.objects.core import Namespace
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.resources import PODS, RequestRules
 from kschedctl.objects.selectors import matches, parse_label_query
@@ -40,6 +39,7 @@ from kschedctl.questions.provenance import envelope, provenance
 from kschedctl.scheduler.volumes.claims import claim_uses
 from kschedctl.trials.completeness import Missing, every_unlisted, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.whatif.targets import known_namespaces
 
 #: The number of objects of a list, unless the request sets another one.
 MOST: Final = 500
@@ -319,7 +319,7 @@ def cluster_summary(cluster: LoadedCluster) -> ClusterSummary:
     """Count the objects of a cluster."""
     loaded = cluster.cluster
     pending = int(np.count_nonzero(cluster.pods.node_row == PENDING))
-    namespaces = {each.name for each in loaded.list(Namespace)} | {namespace for namespace, _ in cluster.pods.index}
+    namespaces = known_namespaces(loaded)
     kinds = {"Node": len(cluster.nodes), "Pod": len(cluster.pods)}
     kinds |= {kind.__name__: len(list(loaded.list(kind))) for kind in loaded.kinds}
     size = f"{counted(len(cluster.nodes), 'node')}, {counted_with(len(cluster.pods), 'pod', pending, 'pending')}"

@@ -62,6 +62,11 @@ def find_zone(cluster: Cluster, zone: str) -> list[int]:
     return rows
 
 
+def known_namespaces(cluster: Cluster) -> set[str]:
+    """Return the namespaces of the cluster, and those that only its pods show."""
+    return {each.name for each in cluster.list(Namespace)} | {namespace for namespace, _ in cluster.pods.index}
+
+
 def require_namespace(cluster: Cluster, namespace: str) -> None:
     """Require that the cluster has a namespace, or a pod in it.
 
@@ -72,7 +77,7 @@ def require_namespace(cluster: Cluster, namespace: str) -> None:
     """
     if not namespace or cluster.is_forbidden(Namespace):
         return
-    known = {each.name for each in cluster.list(Namespace)} | {own for own, _ in cluster.pods.index}
+    known = known_namespaces(cluster)
     if known and namespace not in known:
         close = similar(namespace, sorted(known))
         hint = f"did you mean {listed(close, 'or')}?" if close else f"it has {listed(sorted(known))}"

@@ -3,18 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from kschedctl.objects.core import Namespace
 from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.inventory.analysis import pods_by_workload
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.trials.whatif.targets import known_namespaces
 
 #: The most names of a list, in the order of the names; a browser looks through all of them at each key.
 _MOST: Final = 1000
-
-
-def _namespaces(cluster: LoadedCluster) -> Iterable[str]:
-    known = {each.name for each in cluster.cluster.list(Namespace)}
-    return known | {namespace for namespace, _ in cluster.pods.index}
 
 
 def _zones(cluster: LoadedCluster) -> Iterable[str]:
@@ -26,7 +21,7 @@ def _workloads(cluster: LoadedCluster) -> Iterable[str]:
 
 
 _NAMES: Final[Mapping[str, Callable[[LoadedCluster], Iterable[str]]]] = {
-    "namespace": _namespaces,
+    "namespace": lambda cluster: known_namespaces(cluster.cluster),
     "node": lambda cluster: cluster.nodes.row,
     "pod": lambda cluster: (f"{namespace}/{name}" for namespace, name in cluster.pods.index),
     "workload": _workloads,
