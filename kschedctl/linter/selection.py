@@ -23,8 +23,8 @@ def rules_of(word: str, where: str = "") -> list[Rule]:
 
     Raises InputError if the word selects no rule.
 
-    >>> [rule.code for rule in rules_of("KS31")], [rule.code for rule in rules_of("budgets-overlap")]
-    (['KS310', 'KS311', 'KS312', 'KS313', 'KS314', 'KS315'], ['KS303'])
+    >>> [rule.name for rule in rules_of("KS303")], [rule.code for rule in rules_of("budgets-overlap")]
+    (['budgets-overlap'], ['KS303'])
     """
     # -o name prints rule/KS201.
     word = word.removeprefix("rule/")
