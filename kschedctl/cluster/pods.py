@@ -370,6 +370,17 @@ class Pods:
         """The index of each pod, by namespace and name."""
         return PodIndex(self.mark)
 
+    @cached_property
+    def by_controller(self) -> Mapping[tuple[str, str, str], Sequence[int]]:
+        """The pods of each controller, ascending, by its kind, namespace and name."""
+        found: dict[tuple[str, str, str], list[int]] = {}
+        for index, record in enumerate(self.records):
+            metadata = record.metadata
+            owner = metadata.controller
+            if owner is not None:
+                found.setdefault((owner.kind, metadata.namespace, owner.name), []).append(index)
+        return found
+
     def owner(self, index: int) -> OwnerReference | None:
         """Return the controller that owns the pod at an index, or ``None``."""
         return self.records[index].metadata.controller

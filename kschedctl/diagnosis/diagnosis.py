@@ -288,16 +288,6 @@ class ClusterSituation:
         return self.cluster.taken_at
 
     @cached_property
-    def pods_by_owner(self) -> dict[tuple[str, str, str], list[int]]:
-        """The indices of the pods that are not being deleted, by kind, namespace and name of their controller."""
-        out: dict[tuple[str, str, str], list[int]] = {}
-        for index, record in enumerate(self.cluster.pods.records):
-            owner = record.metadata.controller
-            if owner is not None and record.metadata.deletion_timestamp is None:
-                out.setdefault((owner.kind, record.metadata.namespace, owner.name), []).append(index)
-        return out
-
-    @cached_property
     def n_pending(self) -> int:
         """The number of pods without a node."""
         return int((self.cluster.pods.node_row == PENDING).sum())

@@ -1,6 +1,6 @@
 """The ownership of pods: the workload that a pod belongs to, and the pods of a workload."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -37,7 +37,8 @@ def pods_made_by(cluster: Cluster, kind: type[ApiObject], namespace: str, name: 
     Args:
         kind: The workload's kind, a key of ``MAKERS``.
     """
-    return [i for i, found in _made(cluster, kind, only_in=namespace) if found == (namespace, name)]
+    found = (members for members, workload in _made(cluster, kind, only_in=namespace) if workload == (namespace, name))
+    return sorted(index for members in found for index in members)
 
 
 def workloads(cluster: Cluster, kind: type[ApiObject]) -> set[tuple[str, str]]:
@@ -68,27 +69,22 @@ def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
     return owner.kind, pod.namespace, owner.name
 
 
-def _made(cluster: Cluster, kind: type[ApiObject], only_in: str = "") -> Iterator[tuple[int, tuple[str, str]]]:
-    """Yield the index and workload of every pod whose workload is of a kind, optionally in one namespace."""
+def _made(
+    cluster: Cluster, kind: type[ApiObject], only_in: str = ""
+) -> Iterator[tuple[Sequence[int], tuple[str, str]]]:
+    """Yield the pods of every controller whose workload is of a kind, with the workload; of all namespaces or one."""
     through = MAKERS[kind]
-    known: dict[tuple[str, str], str] = {}
-    for i, record in enumerate(cluster.pods.records):
-        namespace = record.metadata.namespace
-        if only_in and namespace != only_in:
+    controller = (through or kind).__name__
+    for (of, namespace, name), members in cluster.pods.by_controller.items():
+        if of != controller or only_in not in ("", namespace):
             continue
-        name = _owner_of(record.metadata, through or kind)
-        if not name:
-            continue
+        workload = name
         if through is not None:
-            key = (namespace, name)
-            if key not in known:
-                obj = cluster.get(through, name, namespace)
-                known[key] = (
-                    _owner_of(obj.metadata, kind) if obj is not None else _from_name(name, record.metadata, kind)
-                )
-            name = known[key]
-        if name:
-            yield i, (namespace, name)
+            obj = cluster.get(through, name, namespace)
+            metadata = cluster.pods.records[members[0]].metadata
+            workload = _owner_of(obj.metadata, kind) if obj is not None else _from_name(name, metadata, kind)
+        if workload:
+            yield members, (namespace, workload)
 
 
 def _from_name(name: str, pod: ObjectMeta, kind: type[ApiObject]) -> str:

@@ -262,14 +262,20 @@ def sick_components(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     if not situation.n_pending:
         return
     pods, nodes = situation.cluster.pods, situation.cluster.nodes
-    for (kind, namespace, name), members in situation.pods_by_owner.items():
+    for (kind, namespace, name), members in pods.by_controller.items():
         if kind != "DaemonSet" or not (namespace == _SYSTEM or _COMPONENT.search(name)):
             continue
         ill: dict[str, datetime | None] = {}
         for index in members:
             record, row = pods.records[index], int(pods.node_row[index])
             ready = condition_of_pod(record, "Ready")
-            if row < 0 or ready is None or ready.status != "False" or is_unhealthy(nodes.objects[row]):
+            if (
+                record.metadata.deletion_timestamp is not None
+                or row < 0
+                or ready is None
+                or ready.status != "False"
+                or is_unhealthy(nodes.objects[row])
+            ):
                 continue
             ill[record.node_name] = ready.last_transition_time
         if ill:

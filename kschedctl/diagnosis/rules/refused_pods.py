@@ -315,7 +315,9 @@ def _of(
         return
     if not situation.concerns(_known_workload(situation, obj)):
         return
-    stored = len(situation.pods_by_owner.get((type(obj).__name__, obj.namespace, obj.name), ()))
+    pods = situation.cluster.pods
+    own = pods.by_controller.get((type(obj).__name__, obj.namespace, obj.name), ())
+    stored = sum(pods.records[index].metadata.deletion_timestamp is None for index in own)
     if reported is None and failure is None and not stored:
         # No controller has reported anything: the object is a manifest, or new.
         return

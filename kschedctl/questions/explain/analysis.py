@@ -32,6 +32,7 @@ from kschedctl.questions.explain.answer import (
     SuggestionData,
     WorkloadData,
 )
+from kschedctl.questions.explain.daemon_set_verdicts import DaemonSetVerdicts
 from kschedctl.questions.explain.explanation import explanation, node_data, summary
 from kschedctl.questions.explain.request import FEW, ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
@@ -221,10 +222,13 @@ def decide_together(
             continue
         found: dict[object, DecidedPod] = {}
         by_kind: dict[object, DecidedPod] = {}
+        on_nodes = DaemonSetVerdicts(cluster, [one for one in members if one.node])
         for one in members:
-            kind = cluster.kind(one.pod) if not one.node else one.key
+            kind = (on_nodes.key(one) or one.key) if one.node else cluster.kind(one.pod)
             if kind in by_kind:
                 by_kind[kind].alike.append(one)
+                if one.node:
+                    by_kind[kind].own_nodes.append(on_nodes.node_data(one))
                 continue
             decided = _decide(cluster, one, seed)
             key: object
