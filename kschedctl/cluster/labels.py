@@ -45,6 +45,13 @@ class LabelColumn:
         self.values += list(code_of)[len(self.values) :]
         self.codes = np.concatenate((self.codes, codes))
 
+    def extended(self, values: Sequence[str | None]) -> "LabelColumn":
+        """Return the column with further rows."""
+        new = LabelColumn(self.codes, self.values)
+        new._masks = self._masks.copy()
+        new.grow(values)
+        return new
+
     @property
     def present(self) -> Mask:
         """The mask of rows with the label: bool, shape (n_rows,)."""
@@ -109,14 +116,19 @@ class LabelColumns:
             column.grow([labels.get(key) for labels in rows])
 
     def patched(self, rows: Rows, labels: Sequence[Mapping[str, str]]) -> "LabelColumns":
-        """Return the columns with other labels in some rows; unchanged columns are shared."""
+        """Return the columns with other labels in some rows, or with further rows; unchanged columns are shared."""
+        n_rows = len(self._rows)
+        own = dict(zip(rows.tolist(), labels, strict=True))
+        changed = {row: each for row, each in own.items() if row < n_rows}
+        more = [each for row, each in own.items() if row >= n_rows]
         new = LabelColumns(self._rows)
-        for row, own in zip(rows.tolist(), labels, strict=True):
-            new._rows[row] = own
+        for row, each in changed.items():
+            new._rows[row] = each
+        new._rows += more
         for key, column in self._columns.items():
             # Codes follow the order of first appearance, so a changed column is rebuilt on first use.
-            if all(self._rows[row].get(key) == new._rows[row].get(key) for row in rows.tolist()):
-                new._columns[key] = column
+            if all(self._rows[row].get(key) == each.get(key) for row, each in changed.items()):
+                new._columns[key] = column.extended([each.get(key) for each in more]) if more else column
         return new
 
     def matches(self, selector: Selector) -> Mask:

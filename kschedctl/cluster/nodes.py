@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import is_
 from typing import Final, TypeVar
 
 import numpy as np
@@ -127,25 +128,27 @@ class Nodes:
 
     def moved(self, objects: Sequence[Node]) -> "Nodes":
         """Return other nodes, keeping what was computed for the nodes that stay."""
-        row = self.row
-        same = [(at := row.get(node.name, -1)) >= 0 and self.objects[at] is node for node in objects]
-        names = tuple(node.name for node in objects)
-        if names == self.names:
-            if all(same):
-                return self
-            source = np.where(same, self.rows, -1)
-        else:
-            source = np.array([row[node.name] if stays else -1 for node, stays in zip(objects, same, strict=True)])
-        source = source.astype(np.int64)
+        n_before = len(self)
+        appended = len(objects) >= n_before and all(map(is_, self.objects, objects))
+        if appended and len(objects) == n_before:
+            return self
         new = object.__new__(Nodes)
         new.objects = tuple(objects)
-        new.names, new.row = names, {name: i for i, name in enumerate(names)}
+        if appended:
+            new.names = (*self.names, *(node.name for node in objects[n_before:]))
+            source = np.concatenate((self.rows, np.full(len(objects) - n_before, -1, dtype=np.int64)))
+        else:
+            row = self.row
+            new.names = tuple(node.name for node in objects)
+            at = (row.get(name, -1) for name in new.names)
+            stays = (i if i >= 0 and self.objects[i] is node else -1 for i, node in zip(at, objects, strict=True))
+            source = np.fromiter(stays, dtype=np.int64, count=len(objects))
         others = np.flatnonzero(source < 0)
         nodes = [objects[at] for at in others.tolist()]
         new.version = next_version()
-        if names == self.names:
-            # Sharing the mapping object marks the rows as unchanged.
-            new.names, new.row = self.names, self.row
+        # Sharing the mapping object marks the rows as unchanged.
+        new.row = self.row if new.names == self.names else {name: i for i, name in enumerate(new.names)}
+        if new.extends(self):
             new.labels = self.labels.patched(others, [node.metadata.labels for node in nodes])
             new.row_version = _carried(self.row_version, source, others, [new.version] * len(nodes))
         else:
@@ -154,6 +157,10 @@ class Nodes:
             new.row_version = np.full(len(objects), new.version, dtype=np.int64)
         new.__dict__.update(self._known_of(new, source, others))
         return new
+
+    def extends(self, other: "Nodes") -> bool:
+        """Report whether every row of the other nodes is that of the node of the same name here."""
+        return self.row is other.row or self.names[: len(other)] == other.names
 
     def _known_of(self, new: "Nodes", source: Rows, others: Rows) -> Iterator[tuple[str, object]]:
         """Yield the cached properties, updated for other nodes."""
@@ -172,7 +179,11 @@ class Nodes:
         if "images" in known:
             yield "images", self.images.moved(new.objects, source)
         if "allocatable" in known:
-            amounts = [self.allocatable[row] for row in source.tolist()] if len(self) else [{}] * len(source)
+            amounts: list[dict[str, int]] = [{}] * len(source)
+            if new.extends(self):
+                amounts[: len(self)] = self.allocatable
+            else:
+                amounts = [self.allocatable[row] if row >= 0 else {} for row in source.tolist()]
             for row, node in zip(others.tolist(), nodes, strict=True):
                 amounts[row] = exact_units(parse_resources(node.status.allocatable))
             yield "allocatable", tuple(amounts)

@@ -281,6 +281,8 @@ class Pods:
         new._moving, new._origin = (self._moving.copy(), self._origin) if same else ({}, new)
         new.version = self.version if same else next_version()
         new.row_version = self.row_version if same else np.full(len(nodes), new.version, dtype=np.int64)
+        if not same and nodes.extends(self._nodes):
+            new.row_version[: len(self._nodes)] = self.row_version
         return new
 
     def __len__(self) -> int:
@@ -413,6 +415,12 @@ class Pods:
         slots = self.moving("nominated", lambda pods: pods.slots[pods.nominated_row >= 0], _nominated_moved)
         return self.mark.indices_of(slots) if len(slots) else slots
 
+    @property
+    def selecting(self) -> PodIndices:
+        """The pods with a ``nodeSelector``, in the order of the snapshot: int64."""
+        slots = self.moving("selecting", lambda pods: _selecting(pods.mark.slots, pods.slots), _selecting_moved)
+        return self.mark.indices_of(slots) if len(slots) else slots
+
     def nominated_to(self, indices: PodIndices) -> Rows:
         """Return the rows of the nominated nodes of some pods, given ascending."""
         return self.mark.slots.take("nominated_row", self.mark.slots_of(indices))
@@ -534,6 +542,27 @@ class Pods:
 
 
 def _nominated_moved(nominated: Slots, moves: Moves) -> Slots:
-    left = nominated[~np.isin(nominated, moves.gone)] if len(nominated) and len(moves.gone) else nominated
-    come = moves.come[moves.slots.take("nominated_row", moves.come) >= 0]
+    return _moved(nominated, moves.gone, moves.come[moves.slots.take("nominated_row", moves.come) >= 0])
+
+
+def _selecting_moved(selecting: Slots, moves: Moves) -> Slots:
+    return _moved(selecting, moves.gone, _selecting(moves.slots, moves.come))
+
+
+def _selecting(slots: PodSlots, some: Slots) -> Slots:
+    # Pods of one kind share their spec.
+    selects: dict[int, bool] = {}
+    found = []
+    for slot in some.tolist():
+        spec = slots.record(slot).spec
+        own = selects.get(id(spec))
+        if own is None:
+            own = selects[id(spec)] = bool(spec.node_selector)
+        if own:
+            found.append(slot)
+    return np.array(found, dtype=np.int64)
+
+
+def _moved(slots: Slots, gone: Slots, come: Slots) -> Slots:
+    left = slots[~np.isin(slots, gone)] if len(slots) and len(gone) else slots
     return np.concatenate((left, come)) if len(come) else left

@@ -10,7 +10,6 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodClass
 from kschedctl.cluster.slots import Moves
 from kschedctl.common.arrays import Int64Array
-from kschedctl.objects.core import Node
 from kschedctl.objects.quantity import bounded
 from kschedctl.objects.resources import (
     CPU,
@@ -70,8 +69,9 @@ class ResourceColumns:
         if pods.class_table is not self._class_table:
             return None
         requests, non_zero = _of_classes(pods.classes[self.per_class.shape[1] :], self._rules)
-        changed = nodes.objects if nodes.row is not self._nodes.row else self._changed_nodes(nodes)
-        offers = [nodes.allocatable[nodes.row[node.name]] for node in changed]
+        extends = nodes.extends(self._nodes)
+        changed = self._changed_rows(nodes) if extends else nodes.rows.tolist()
+        offers = [nodes.allocatable[row] for row in changed]
         if any(name not in self.index for amounts in (*requests, *offers) for name in amounts):
             return None
         new = object.__new__(ResourceColumns)
@@ -80,11 +80,12 @@ class ResourceColumns:
         if requests:
             new.per_class = np.concatenate((self.per_class, self._columns(requests)), axis=1)
             new._non_zero_per_class = np.concatenate((self._non_zero_per_class, non_zero), axis=1)
-        if nodes.row is not self._nodes.row:
+        if not extends:
             new.allocatable = self._columns(offers)
         elif changed:
-            new.allocatable = self.allocatable.copy()
-            new.allocatable[:, [nodes.row[node.name] for node in changed]] = self._columns(offers)
+            new.allocatable = np.zeros((len(self.names), len(nodes)), dtype=np.int64)
+            new.allocatable[:, : len(self._nodes)] = self.allocatable
+            new.allocatable[:, changed] = self._columns(offers)
         # If rows refer to other nodes, the sums are invalid, even if no pod has moved.
         moves = pods.mark.moves_since(self._mark) if nodes.row is self._nodes.row else None
         if moves is None or new._saturates(pods):
@@ -94,10 +95,13 @@ class ResourceColumns:
             new._move(moves)
         return new
 
-    def _changed_nodes(self, nodes: Nodes) -> list[Node]:
+    def _changed_rows(self, nodes: Nodes) -> list[int]:
+        """Return the rows of nodes that are not those of these columns, given nodes that extend them."""
         if nodes is self._nodes:
             return []
-        return [nodes.objects[row] for row in np.flatnonzero(nodes.row_version != self._nodes.row_version).tolist()]
+        n_before = len(self._nodes)
+        changed = np.flatnonzero(nodes.row_version[:n_before] != self._nodes.row_version)
+        return [*changed.tolist(), *range(n_before, len(nodes))]
 
     def used(self, index: int, nodes: "Overlay", key: Hashable) -> Int64Array:
         """Return the sum of the requests for a resource in each world, with the pods that were added or removed.

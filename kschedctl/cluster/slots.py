@@ -210,11 +210,16 @@ def _with_new_rows(
 
     Pods without a row among the earlier nodes are looked up one by one.
     """
-    out = []
-    for rows, absent in ((node_row, LOST), (nominated_row, PENDING)):
-        new_rows = np.array([*(after.row.get(node, absent) for node in before.names), absent], dtype=np.int64)
-        # Negative rows are clipped to -1, the index of the appended entry, so that indexing works without nodes.
-        out.append(np.where(rows >= 0, new_rows[np.maximum(rows, PENDING)], rows))
+    if after.extends(before):
+        out = [node_row.copy(), nominated_row.copy()]
+    else:
+        out = []
+        at = [after.row.get(node, -1) for node in before.names]
+        for rows, absent in ((node_row, LOST), (nominated_row, PENDING)):
+            new_rows = np.array([*at, absent], dtype=np.int64)
+            new_rows[new_rows < 0] = absent
+            # Negative rows are clipped to -1, the index of the appended entry, so that indexing works without nodes.
+            out.append(np.where(rows >= 0, new_rows[np.maximum(rows, PENDING)], rows))
     for index in np.flatnonzero(node_row == LOST).tolist():
         out[0][index] = records[index].node_row(after.row)
     for index in np.flatnonzero((node_row == PENDING) & (nominated_row < 0)).tolist():

@@ -334,6 +334,8 @@ def _unlike_its_pool(situation: Situation, wanted: Requirement, lacking: Mask) -
     having: dict[str, list[Node]] = {}
     for node in situation.nodes(_holds(situation, wanted)):
         having.setdefault(_pool(node), []).append(node)
+    if not having:
+        return
     without: dict[str, list[int]] = {}
     for row in all_rows(lacking):
         without.setdefault(_pool(situation.cluster.nodes.objects[row]), []).append(row)
@@ -353,19 +355,17 @@ def _unlike_its_pool(situation: Situation, wanted: Requirement, lacking: Mask) -
 def _unlike_its_pods(situation: Situation, wanted: Requirement, lacking: Mask) -> Iterator[_Lost]:
     """Yield the nodes without a label on which pods run that require it."""
     pods = situation.cluster.pods
-    for row in all_rows(lacking):
-        users = [
-            pods.key(index)
-            for index in pods.on_node(row).tolist()
-            if pods.records[index].spec.node_selector.get(wanted.key) in wanted.values
-        ]
-        if users:
-            node = situation.cluster.nodes.objects[row]
-            run = (
-                f"{listed(users, most=_NAMED)}, which {'requires' if len(users) == 1 else 'require'} it as well, still"
-            )
-            sign = f"which {node.name} has lost: pod{'' if len(users) == 1 else 's'} {run} run{'s' * (len(users) == 1)} there"
-            yield _Lost([row], _pool(node), sign, certain=True)
+    selecting = pods.selecting
+    selecting = selecting[pods.node_row[selecting] >= 0]
+    users: dict[int, list[str]] = {}
+    for index in selecting[lacking[pods.node_row[selecting]]].tolist():
+        if pods.records[index].spec.node_selector.get(wanted.key) in wanted.values:
+            users.setdefault(int(pods.node_row[index]), []).append(pods.key(index))
+    for row, names in sorted(users.items()):
+        node, one = situation.cluster.nodes.objects[row], len(names) == 1
+        run = f"{listed(names, most=_NAMED)}, which {'requires' if one else 'require'} it as well, still"
+        sign = f"which {node.name} has lost: pod{'' if one else 's'} {run} run{'s' if one else ''} there"
+        yield _Lost([row], _pool(node), sign, certain=True)
 
 
 def _lost(situation: Situation, wanted: _Wanted, lost: _Lost) -> Diagnosis:

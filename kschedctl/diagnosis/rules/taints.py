@@ -149,9 +149,12 @@ def reserved_nodes(situation: Situation) -> Iterator[Diagnosis]:
     # Yield the taints, if each node of the cluster has one that reserves it.
     if not situation.filtered or situation.is_of_daemon_set or not situation.n_nodes:
         return
-    reserving = [_reserving(situation, node) for node in situation.cluster.nodes.objects]
     # A pod that selects a pool, or tolerates almost its taint, is meant for it.
-    if not all(reserving) or not situation.in_reach.all() or any(mistyped_toleration(situation)):
+    nodes = situation.cluster.nodes
+    if not all(nodes.taint_lists[i] for i in set(nodes.taint_list.tolist())) or not situation.in_reach.all():
+        return
+    reserving = [_reserving(situation, node) for node in nodes.objects]
+    if not all(reserving) or any(mistyped_toleration(situation)):
         return
     base = next(obstacles.obstacles(situation))
     keys = {taint.key for taints in reserving for taint in taints}

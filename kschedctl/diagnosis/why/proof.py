@@ -219,13 +219,18 @@ def recreated_pods(cluster: Cluster, keys: Iterable[str], *, release: Release) -
         release: The Kubernetes release whose API server admits the new pods.
     """
     new: dict[str, Pod] = {}
-    taken = {name for _, name in cluster.pods.index}
+    index = cluster.pods.index
+    taken: set[tuple[str, str]] = set()
     for key in keys:
         namespace, _, name = key.partition("/")
-        pod = pod_at(cluster, cluster.pods.index[namespace, name])
+        pod = pod_at(cluster, index[namespace, name])
         if is_recreated(pod):
-            new[key] = replacement(successor(pod, cluster, release=release), taken.__contains__)
-            taken.add(new[key].name)
+
+            def is_taken(name: str, namespace: str = namespace) -> bool:
+                return (namespace, name) in index or (namespace, name) in taken
+
+            new[key] = replacement(successor(pod, cluster, release=release), is_taken)
+            taken.add((namespace, new[key].name))
     return new
 
 

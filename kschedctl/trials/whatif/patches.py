@@ -171,7 +171,11 @@ def _with_created(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
     others = [obj for obj in objects if not isinstance(obj, Node | Pod)]
     if nodes:
         # Two changes may create the same node.
-        cluster = cluster.with_nodes({node.name: node for node in (*cluster.nodes.objects, *nodes)}.values())
+        new = {node.name: node for node in nodes}
+        replaced = {name: new.pop(name) for name in [*new] if name in cluster.nodes.row}
+        there = cluster.nodes.objects
+        kept = tuple(replaced.get(node.name, node) for node in there) if replaced else there
+        cluster = cluster.with_nodes((*kept, *new.values()))
     if others:
         cluster = cluster.with_added(others)
     return cluster.with_pods(added=pods) if pods else cluster
