@@ -180,8 +180,8 @@ def test_an_interrupt_stops_the_solver() -> None:
             optimize()
     finally:
         stopped.set()
+        user.join()
         signal.signal(signal.SIGINT, handler)
-    user.join()
     assert threading.active_count() == before
 
 
