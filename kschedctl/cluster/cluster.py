@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
+from itertools import repeat
 from typing import TypeVar, cast
 
 import numpy as np
@@ -224,6 +225,12 @@ class Cluster:
             index = self.pods.index
             gone.update(there for record in new if (there := index.get(record.name)) is not None)
         return self._with(pods=self.pods.moved(np.array(sorted(gone), dtype=np.int64), new))
+
+    def with_equal_pods(self, pods: Iterable[tuple[Pod, int]]) -> Cluster:
+        """Return the cluster with new pods, each as often as its number says; no other pod has its name."""
+        interner = self._interner
+        new = [record for pod, number in pods for record in repeat(interner.record(pod), number)]
+        return self._with(pods=self.pods.moved(np.zeros(0, dtype=np.int64), new))
 
     def with_copies(self, pod: Pod, nodes: Iterable[str]) -> Cluster:
         """Return the cluster with a copy of a pod on each of some nodes, under names that no pod can have."""

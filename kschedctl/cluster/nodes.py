@@ -129,20 +129,22 @@ class Nodes:
     def moved(self, objects: Sequence[Node]) -> "Nodes":
         """Return other nodes, keeping what was computed for the nodes that stay."""
         n_before = len(self)
-        appended = len(objects) >= n_before and all(map(is_, self.objects, objects))
-        if appended and len(objects) == n_before:
-            return self
         new = object.__new__(Nodes)
         new.objects = tuple(objects)
-        if appended:
+        stays = np.fromiter(map(is_, self.objects, objects), dtype=np.bool_)
+        changed = np.flatnonzero(~stays).tolist()
+        if len(objects) >= n_before and all(objects[row].name == self.names[row] for row in changed):
+            if len(objects) == n_before and not changed:
+                return self
             new.names = (*self.names, *(node.name for node in objects[n_before:]))
-            source = np.concatenate((self.rows, np.full(len(objects) - n_before, -1, dtype=np.int64)))
+            source = np.full(len(objects), -1, dtype=np.int64)
+            source[:n_before] = np.where(stays, self.rows, -1)
         else:
             row = self.row
             new.names = tuple(node.name for node in objects)
             at = (row.get(name, -1) for name in new.names)
-            stays = (i if i >= 0 and self.objects[i] is node else -1 for i, node in zip(at, objects, strict=True))
-            source = np.fromiter(stays, dtype=np.int64, count=len(objects))
+            found = (i if i >= 0 and self.objects[i] is node else -1 for i, node in zip(at, objects, strict=True))
+            source = np.fromiter(found, dtype=np.int64, count=len(objects))
         others = np.flatnonzero(source < 0)
         nodes = [objects[at] for at in others.tolist()]
         new.version = next_version()

@@ -111,7 +111,8 @@ def importance_moved(slots: Slots, moves: Moves, *, ties: VictimTies) -> Slots:
     touched[moved[moved >= 0]] = True
     again = touched[rows[slots]]
     come = moves.come[rows[moves.come] >= 0]
-    some = np.setdiff1d(np.concatenate((slots[again], come)), moves.gone)
+    some = np.sort(np.concatenate((slots[again], come)))
+    some = some[~np.isin(some, moves.gone)] if len(moves.gone) else some
     some, rest = _sorted(moves.slots, some, end, ties=ties), slots[~again]
     return np.insert(rest, np.searchsorted(rows[rest], rows[some]), some)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -102,7 +103,11 @@ class PodSlots:
         begin = len(self._later)
         while begin + len(records) > self._columns.shape[1]:
             self._columns = np.concatenate((self._columns, np.empty_like(self._columns)), axis=1)
-        for place, record in enumerate(records, begin):
+        place = begin
+        # Equal pods that follow each other may share their record.
+        for _, run in groupby(records, key=id):
+            record, *others = run
+            end = place + 1 + len(others)
             self._columns[:, place] = (
                 record.class_id,
                 record.node_row(rows),
@@ -110,7 +115,11 @@ class PodSlots:
                 record.priority,
                 record.start_time,
             )
-            self._later_slots[record.name] = (*self._later_slots.get(record.name, ()), len(self._first) + place)
+            if others:
+                self._columns[:, place + 1 : end] = self._columns[:, place : place + 1]
+            last = len(self._first) + end - 1
+            self._later_slots[record.name] = (*self._later_slots.get(record.name, ()), last)
+            place = end
         self._later += records
 
     def _fork(self, end: int) -> PodSlots:

@@ -81,9 +81,9 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     if total > MOST_COPIES:
         hint = f"copies are counted up to {MOST_COPIES:,}; --max N ends the count after N copies"
         raise InputError(f"{total:,} copies fit", hint=hint)
-    placed = list(_bound_copies(copy, zip(scheduler.cluster.nodes.names, free.tolist(), strict=True)))
-    full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
-    return CopyCount(free, False, _decide(full, copy(len(placed))))
+    placed = _bound_copies(copy, zip(scheduler.cluster.nodes.names, free.tolist(), strict=True))
+    full = scheduler.moved(scheduler.cluster.with_equal_pods(placed)) if total else scheduler
+    return CopyCount(free, False, _decide(full, copy(total)))
 
 
 def _decide(scheduler: Scheduler, made: MadePod) -> Decision:
@@ -142,17 +142,14 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
     return CopyCount(counts, number >= most and bool(last.best), last)
 
 
-def _bound_copies(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
-    """Yield copies bound to the nodes, in the numbers given; the copies on a node share one parsed spec."""
+def _bound_copies(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[tuple[Pod, int]]:
+    """Yield the first copy on each node, bound to it, with the number of copies there."""
     number = 0
     for node, count in counts:
-        template, spec = None, None
-        for _ in range(count):
+        if count:
             pod = copy(number).pod
-            if spec is None or pod.spec is not template:
-                template, spec = pod.spec, replace(pod.spec, node_name=node)
-            number += 1
-            yield replace(pod, spec=spec)
+            yield replace(pod, spec=replace(pod.spec, node_name=node)), count
+            number += count
 
 
 # The number of further copies of a pod group that fit whole, without evictions.

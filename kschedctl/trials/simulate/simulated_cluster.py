@@ -223,9 +223,10 @@ class SimulatedCluster:
 
     def change_node(self, node: Node) -> None:
         """Change or add a node, and notify the queue."""
-        nodes = {each.name: each for each in self.cluster.nodes.objects}
-        old = nodes.get(node.name)
-        self._move(self.cluster.with_nodes({**nodes, node.name: node}.values()))
+        nodes = self.cluster.nodes
+        row = nodes.row.get(node.name, len(nodes))
+        old = nodes.objects[row] if row < len(nodes) else None
+        self._move(self.cluster.with_nodes((*nodes.objects[:row], node, *nodes.objects[row + 1 :])))
         self._changes += 1
         for event in node_changes(old, node) if old is not None else (NODE_ADD,):
             self.queue.move_all(event, old, node)
