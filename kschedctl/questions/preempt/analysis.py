@@ -14,6 +14,7 @@ from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.rules.other_schedulers import rival_scheduler, two_schedulers
 from kschedctl.diagnosis.rules.unstarted import binding
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
+from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.well_known import zone_of
@@ -270,13 +271,13 @@ def _victim(
     record = pods.records[victim.pod]
     started = record.status.start_time
     return VictimData(
-        name=pods.key(victim.pod),
-        priority=int(pods.priority[victim.pod]),
+        name=f"{record.metadata.namespace}/{record.metadata.name}",
+        priority=record.priority,
         priority_class_name=record.spec.priority_class_name,
         started_at=started,
         running_seconds=max(int((taken - started).total_seconds()), 0) if taken and started else None,
         terminating=record.metadata.deletion_timestamp is not None,
-        owner=_owner(decision, victim.pod),
+        owner=_owner(record.metadata.controller),
         grace_seconds=grace_seconds(record.spec),
         violates=victim.violates,
         budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
@@ -284,8 +285,7 @@ def _victim(
     )
 
 
-def _owner(decision: Decision, index: int) -> OwnerData | None:
-    owner = decision.cluster.pods.owner(index)
+def _owner(owner: OwnerReference | None) -> OwnerData | None:
     return OwnerData(owner.kind, owner.name) if owner is not None else None
 
 
@@ -345,7 +345,7 @@ def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> V
     scheduler = decision.cluster.pods.records[fate.pod].spec.scheduler_name
     return VictimFateData(
         key,
-        _owner(decision, fate.pod),
+        _owner(decision.cluster.pods.owner(fate.pod)),
         fate.bound_to_node,
         replacement,
         returns.get(key, ""),

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.arrays import Rows
+from kschedctl.common.arrays import Mask, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.operands import Operands
@@ -166,16 +166,23 @@ class PreemptionResult:
             against,
         )
 
+    @cached_property
+    def _covering(self) -> tuple[tuple[Budget, Mask], ...]:
+        """The budgets that cover a victim, each with a mask of the entries that it covers."""
+        run = self.run
+        found = ((budget, budget.covers(self._cluster, run.victims.pods)) for budget in run.budgets) if run else ()
+        return tuple((budget, mask) for budget, mask in found if mask.any())
+
     def _victim(self, run: DryRun, world: int, entry: int) -> Victim:
-        pod, violates = run.victims.pods[entry], bool(run.violating[entry])
-        covering = tuple(budget for budget in run.budgets if budget.covers(self._cluster, pod[None])[0])
+        pod, violates = int(run.victims.pods[entry]), bool(run.violating[entry])
+        covering = tuple(budget for budget, mask in self._covering if mask[entry])
         violated: tuple[Budget, ...] = ()
         if violates:
             lower = lower_priority_pods(self._cluster, run.release, self._pod, run.victims.rows[world][None])
             up_to_first = run.release.counts_up_to_violated_budget
             found = violated_budgets(self._cluster, run.budgets, lower, up_to_first=up_to_first)[:, lower.pods == pod]
             violated = tuple(run.budgets[number] for number in np.flatnonzero(found.any(axis=1)).tolist())
-        return Victim(int(pod), violates, covering, violated)
+        return Victim(pod, violates, covering, violated)
 
     @cached_property
     def rejected(self) -> dict[str, Status]:
