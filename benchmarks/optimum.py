@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--goal", choices=[goal.value for goal in FinalGoal], default=FinalGoal.SCORES.value)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--prove", action="store_true", help="search on when no better placement comes")
     parser.add_argument("--evicting", action="store_true", help="whether running pods may be evicted")
     report(parser, measure)
 
@@ -63,7 +64,7 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
     # A multi-step result with evictions is not a valid start where evictions are not allowed.
     evicted = any(entry.event is TimelineEvent.PREEMPTED for entry in simulation.timeline)
     may_know = args.evicting or not evicted
-    found = best(question, seconds=args.seconds, final=final, known=[known] if may_know else [])
+    found = best(question, seconds=args.seconds, final=final, known=[known] if may_know else [], proves=args.prove)
     seconds = time.monotonic() - begin
     goals = "; ".join(
         f"{each.goal.name} {each.value}" + ("" if each.gap is None else f", gap {each.gap:.2f} %")

@@ -75,6 +75,7 @@ def optimum_answer(
         ),
         summary=_optimum_summary(len(waiting), multi_step, placed, comparison),
         proven=found.proven,
+        stalled=found.stalled,
         goals=tuple(_goals(comparison)),
         pods=len(waiting),
         multi_step_finished=comparison.finished,
@@ -154,12 +155,12 @@ def _optimum_summary(n_pods: int, multi_step: int, placed: int, comparison: Comp
     gaps = [standing for standing in comparison.best.standings if not standing.proven]
     first = gaps[0] if gaps else None
     if first is None or first.gap is None or first.bound is None:
-        return f"{both}; a better placement may exist"
+        return f"{both}; not proven: a better placement may exist"
     if isinstance(first.goal, ScoreGoal):
         return f"{both}; its scores are within {first.gap:.1f} % of the best possible"
     number, (noun, _, rest) = abs(first.bound - first.value), first.goal.counted.partition(" ")
     noun = f"{'more' if first.goal.maximize else 'fewer'} {noun.removesuffix('s')}"
-    return f"{both}; up to {counted(number, noun)} {rest} may be possible"
+    return f"{both}; not proven: up to {counted(number, noun)} {rest} may be possible"
 
 
 def _beyond(comparison: Comparison, value: Callable[[Goal], int]) -> str:
@@ -207,6 +208,7 @@ def purchase_answer(before: Cluster, purchase: Purchase, provenance: Provenance)
         **envelope(before, provenance, ()),
         summary=_buy_answer_summary(purchase, len(waiting), len(placed), multi_step),
         proven=purchase.best.proven and purchase.proof is not None,
+        stalled=purchase.best.stalled,
         cost=money(cost),
         least_cost=None if bound is None else money(bound),
         pods=len(waiting),
@@ -297,6 +299,7 @@ def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provena
         newly_used=emptying.newly_used,
         fewest=fewest,
         proven=fewest == emptying.n_used_after and emptying.best.exact,
+        stalled=emptying.best.stalled,
         nodes=tuple(
             EmptiedNodeData(node.node, tuple(pod.key for pod in node.evicted), dict(node.waited))
             for node in emptying.nodes
@@ -333,9 +336,9 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHan
     Raises InputError if the solver is not installed.
     """
     load_solver()
-    with handle.busy("looking for the best placement"):
+    with handle.busy(_task("the best placement", proves=request.prove)):
         start = _after_deletions(cluster)
-        comparison = compare(start.scheduler, seconds=request.time_limit, final=request.goal)
+        comparison = compare(start.scheduler, seconds=request.time_limit, final=request.goal, proves=request.prove)
         found = find_adjustments(comparison, seconds=request.time_limit)
     ended = dict.fromkeys(entry.pod for entry in start.timeline if entry.event is TimelineEvent.DELETED)
     rests_on = provenance(cluster, _missing_for_pods(cluster, Part.EVICTION), many=True)
@@ -343,31 +346,43 @@ def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: AnalysisHan
 
 
 def purchase(
-    cluster: LoadedCluster, catalog: Catalog, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT
+    cluster: LoadedCluster,
+    catalog: Catalog,
+    handle: AnalysisHandle,
+    *,
+    seconds: float = TIME_LIMIT,
+    proves: bool = False,
 ) -> Purchased:
     """Find the cheapest nodes of a catalog that place every pending pod, with no evictions.
 
     Raises InputError if the solver is not installed.
     """
     load_solver()
-    with handle.busy("looking for the cheapest nodes"):
-        found = buy(_after_deletions(cluster).scheduler, catalog, seconds=seconds)
+    with handle.busy(_task("the cheapest nodes", proves=proves)):
+        found = buy(_after_deletions(cluster).scheduler, catalog, seconds=seconds, proves=proves)
     return purchase_answer(
         cluster.cluster, found, provenance(cluster, _missing_for_pods(cluster, Part.NEW_NODES), many=True)
     )
 
 
-def consolidate(cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT) -> Emptied:
+def consolidate(
+    cluster: LoadedCluster, handle: AnalysisHandle, *, seconds: float = TIME_LIMIT, proves: bool = False
+) -> Emptied:
     """Find the most nodes that can be drained one after another.
 
     Raises InputError if the solver is not installed.
     """
     load_solver()
-    with handle.busy("looking for nodes that could be emptied"):
-        found = empty_nodes(_after_deletions(cluster).scheduler, seconds=seconds)
+    with handle.busy(_task("nodes that could be emptied", proves=proves)):
+        found = empty_nodes(_after_deletions(cluster).scheduler, seconds=seconds, proves=proves)
     # Every pod of the cluster may have to move.
     missing = (*not_listed(cluster.cluster, Part.EVICTION), *missing_for_any(cluster.cluster, preempts=False))
     return emptied_answer(cluster.cluster, found, provenance(cluster, missing, many=True))
+
+
+def _task(what: str, *, proves: bool) -> str:
+    """Return the text of the progress line."""
+    return f"looking for {what}, and for a proof" if proves else f"looking for {what}"
 
 
 def _missing_for_pods(cluster: LoadedCluster, part: Part) -> tuple[Missing, ...]:

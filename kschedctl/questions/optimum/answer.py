@@ -4,10 +4,15 @@ The multi-step placement is the scheduler's own, one pod after another. The form
 ``schema.json`` describes it and is made from these types.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from kschedctl.questions.answer import ClusterAnswer, Data
 from kschedctl.trials.optimum.levers import Lever
+
+#: The field of all three answers that says whether a longer search makes sense.
+_Stalled: TypeAlias = Annotated[
+    bool, "True if the search ended because no better result came for a while; `--prove` goes on with it."
+]
 
 
 class GoalData(Data, frozen=True):
@@ -74,6 +79,7 @@ class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
 
     summary: Annotated[str, "The result in one or two sentences."]
     proven: Annotated[bool, "True if no placement is better in any goal."]
+    stalled: _Stalled
     goals: Annotated[tuple[GoalData, ...], "The goals, the most important first."]
     pods: Annotated[int, "The number of pending pods."]
     multi_step_finished: Annotated[
@@ -143,6 +149,7 @@ class Purchased(ClusterAnswer, frozen=True, kw_only=True, tag="Purchase"):
 
     summary: Annotated[str, "The result in one or two sentences."]
     proven: Annotated[bool, "True if no cheaper purchase places as many pods, and none places more."]
+    stalled: _Stalled
     cost: Annotated[str, "The price of all bought nodes, in the unit of the catalog."]
     least_cost: Annotated[
         str | None, "The lower bound of the cost of any purchase that places as many pods; null if unknown."
@@ -189,6 +196,7 @@ class Emptied(ClusterAnswer, frozen=True, kw_only=True, tag="EmptiedNodes"):
     newly_used: Annotated[tuple[str, ...], "The nodes in use at the end that are not in use at the start."]
     fewest: Annotated[int | None, "The lower bound of the number of nodes that any placement uses; null if unknown."]
     proven: Annotated[bool, "True if no placement uses fewer nodes than are in use at the end."]
+    stalled: _Stalled
     nodes: Annotated[
         tuple[EmptiedNodeData, ...], "The nodes in the order in which to drain them, all of them cordoned first."
     ]

@@ -92,6 +92,7 @@ def document(answer: Optimum, view: View) -> Document:
         )
     if answer.refused:
         yield Paragraph(f"{counted(answer.refused, 'earlier solution')} rejected by the filters", Tone.FAINT)
+    yield from _stalled(answer)
     if view.drawn:
         yield from optimum_charts(answer, view.overview)
     yield from _goals(answer.goals, every=view.wide)
@@ -133,6 +134,7 @@ def _questions(answer: Optimum) -> Iterator[Question]:
         yield Question("Simulation of the scheduler", "simulate")
     if answer.placements:
         yield Question("All pods, in order", "optimum", options={"output": "wide"})
+    yield from _longer_search(answer)
 
 
 def _goals(goals: Sequence[GoalData], *, every: bool) -> Document:
@@ -236,6 +238,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
     """
     yield from first_line(answer, answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN, ("Fewest nodes",))
     yield from header(answer, view.now)
+    yield from _stalled(answer)
     if view.drawn:
         yield from emptied_charts(answer, view.overview)
     if answer.nodes:
@@ -279,7 +282,11 @@ def emptied_document(answer: Emptied, view: View) -> Document:
             "delete_emptydir_data": True,
             "output": "wide",
         }
-        yield from next_questions([Question("The drain, step by step", "drain", options=options)])
+        yield from next_questions(
+            [Question("The drain, step by step", "drain", options=options), *_longer_search(answer)]
+        )
+    elif not view.wide:
+        yield from next_questions(_longer_search(answer))
 
 
 # The document of a purchase: the nodes to buy, and the pods on them.
@@ -293,6 +300,7 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     """
     yield from first_line(answer, answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED, ("New nodes",))
     yield from header(answer, view.now)
+    yield from _stalled(answer)
     yield from purchase_charts(answer, view.overview)
     if answer.kinds:
         yield Heading("Nodes to buy")
@@ -329,4 +337,19 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     if answer.placements or answer.nodes:
         every = [Question("All pods, in order", "optimum", options={"output": "wide"})]
         nodes = [Question("Manifests of the nodes", "optimum", options={"output": "jsonpath={.objects}"})]
-        yield from next_questions((every if answer.placements else []) + (nodes if answer.nodes else []))
+        yield from next_questions(
+            [*(every if answer.placements else []), *(nodes if answer.nodes else []), *_longer_search(answer)]
+        )
+
+
+# The end of a search that proves nothing.
+
+
+def _stalled(answer: Optimum | Purchased | Emptied) -> Document:
+    if answer.stalled:
+        yield Paragraph("The search ended because nothing better came for a while; --prove goes on.", Tone.FAINT)
+
+
+def _longer_search(answer: Optimum | Purchased | Emptied) -> Iterator[Question]:
+    if answer.stalled:
+        yield Question("Longer search, to prove it", "optimum", options={"prove": True})

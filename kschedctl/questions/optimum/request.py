@@ -46,6 +46,9 @@ class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
     on, as preemption allows; pods that their controllers recreate are placed, too. The placement shown has passed the
     scheduler's own filters, pod by pod.
 
+    The search ends when no better placement comes, even if one may exist: the answer then says by how much it could be
+    better, and --prove goes on.
+
     With --buy, nodes of a catalog are selected with which all pods can be placed; with --minimize, nodes that can be
     emptied.
 
@@ -76,6 +79,15 @@ class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
             least=0.1,
         ),
     ] = 60.0
+    prove: Annotated[
+        bool,
+        Option(
+            "--prove",
+            "",
+            "Search on when no better placement comes, until it is proven to be the best, or --time-limit is reached.",
+            heading=_HOW,
+        ),
+    ] = False
     minimize: Annotated[
         Minimized | None,
         Option("--minimize", "", "Show which nodes can be emptied, and in which order to drain them.", heading=_OTHER),
@@ -99,7 +111,7 @@ class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
         from kschedctl.trials.optimum.purchase import read_catalog
 
         if self.buy:
-            return purchase(cluster, read_catalog(self.buy), handle, seconds=self.time_limit)
+            return purchase(cluster, read_catalog(self.buy), handle, seconds=self.time_limit, proves=self.prove)
         if self.minimize is not None:
-            return consolidate(cluster, handle, seconds=self.time_limit)
+            return consolidate(cluster, handle, seconds=self.time_limit, proves=self.prove)
         return optimum(cluster, self, handle)

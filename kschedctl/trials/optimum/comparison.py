@@ -90,7 +90,12 @@ def _running_goals(question: PlacementQuestion) -> list[Goal]:
 
 
 def compare(
-    scheduler: Scheduler, *, seconds: float, final: FinalGoal = FinalGoal.SCORES, choose: Choose = first_by_name
+    scheduler: Scheduler,
+    *,
+    seconds: float,
+    final: FinalGoal = FinalGoal.SCORES,
+    choose: Choose = first_by_name,
+    proves: bool = False,
 ) -> Comparison:
     """Simulate the scheduler with the pending pods, and find their best placement.
 
@@ -99,6 +104,7 @@ def compare(
     Args:
         seconds: The time limit of the solver.
         choose: Breaks ties in the simulation.
+        proves: True to search until the time limit or a proof.
     """
     simulation = simulate_pending(scheduler, choose)
     deadline = time.monotonic() + seconds
@@ -107,7 +113,7 @@ def compare(
     alone: Placement | None = None
     if evicting.occupants:
         goals = _running_goals(question)
-        alone = best(question, seconds=seconds * _WITHOUT_EVICTIONS, goals=goals).placement
+        alone = best(question, seconds=seconds * _WITHOUT_EVICTIONS, goals=goals, proves=proves).placement
         if sum(alone.placed.values()) < question.n_waiting:
             question = evicting
     kinds = (
@@ -121,7 +127,7 @@ def compare(
     # both questions.
     known = [multi_step] if question.occupants or not evicted else []
     known += [alone] if alone is not None else []
-    found = best(question, seconds=max(deadline - time.monotonic(), 0.1), final=final, known=known)
+    found = best(question, seconds=max(deadline - time.monotonic(), 0.1), final=final, known=known, proves=proves)
     goals = goals_of(question, final)
     return Comparison(question, simulation, multi_step, found, tuple(goals), finished=not simulation.restless)
 

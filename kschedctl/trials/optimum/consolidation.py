@@ -102,12 +102,15 @@ class Consolidation:
     best: Best = field(repr=False)
 
 
-def empty_nodes(scheduler: Scheduler, *, seconds: float, choose: Choose = first_by_name) -> Consolidation:
+def empty_nodes(
+    scheduler: Scheduler, *, seconds: float, choose: Choose = first_by_name, proves: bool = False
+) -> Consolidation:
     """Find the most nodes that can be drained one after another, once pending pods have been scheduled.
 
     Args:
         seconds: The time limit of the solver, and of the drains after it.
         choose: Breaks ties in the simulation.
+        proves: True to search until the time limit or a proof.
     """
     settled = simulate_pending(scheduler, choose)
     cluster = settled.cluster
@@ -115,7 +118,7 @@ def empty_nodes(scheduler: Scheduler, *, seconds: float, choose: Choose = first_
     in_use = nodes_in_use(cluster)
     fixed = {row for row, pods in in_use.items() if not all(_may_move(cluster, index) for index in pods)}
     goal = InUse(frozenset(in_use), frozenset(in_use.keys() - fixed))
-    found = best(question, seconds=seconds, goals=[goal, Evictions()], for_preemptors=False)
+    found = best(question, seconds=seconds, goals=[goal, Evictions()], for_preemptors=False, proves=proves)
     wanted = _lightest_first(cluster, goal.emptied(question, found.placement))
     unused = set(range(len(cluster.nodes))) - in_use.keys()
     drains = _Drains(scheduler, choose, time.monotonic() + seconds)

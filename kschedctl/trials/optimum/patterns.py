@@ -17,7 +17,7 @@ import numpy as np
 
 from kschedctl.trials.optimum.goals import Goal, Opened
 from kschedctl.trials.optimum.kinds import Placement
-from kschedctl.trials.optimum.program import Linear, Program, Relaxed, total
+from kschedctl.trials.optimum.program import Linear, Patience, Program, Relaxed, total
 from kschedctl.trials.optimum.sites import PodCapacities, Site, is_per_node
 from kschedctl.trials.optimum.solver import rivals_of
 
@@ -106,12 +106,12 @@ class Patterns:
                 break
         return best if goal.maximize or best is None else -best
 
-    def best(self, goal: Goal, reached: Reached, seconds: float) -> Placement | None:
+    def best(self, goal: Goal, reached: Reached, seconds: float, patience: Patience | None = None) -> Placement | None:
         """Return the best placement of the known patterns, except for affinity between pods; ``None`` if none is found.
 
         The program ignores affinity between placed pods.
         """
-        return _Master(self, goal, reached).placement(seconds)
+        return _Master(self, goal, reached).placement(seconds, patience)
 
 
 class _Master:
@@ -214,7 +214,7 @@ class _Master:
         self._add_pattern(s, pattern)
         return True
 
-    def placement(self, seconds: float) -> Placement | None:
+    def placement(self, seconds: float, patience: Patience | None) -> Placement | None:
         """Solve the integer program, starting from the known placement."""
         start: dict[int, int] = {}
         held: Counter[tuple[int, int]] = Counter()
@@ -224,7 +224,7 @@ class _Master:
                 held.update({(k, s): n * times for k, n in pattern})
         start.update({count.terms[0][0]: held[key] for key, count in self.counts.items()})
         solution = self.program.optimize(
-            total(self.objective), maximize=True, seconds=seconds, start=start, gap=_NEAR_ENOUGH
+            total(self.objective), maximize=True, seconds=seconds, start=start, gap=_NEAR_ENOUGH, patience=patience
         )
         if solution is None:
             return None

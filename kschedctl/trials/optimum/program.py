@@ -30,6 +30,8 @@ N = TypeVar("N", int, float)
 _LARGEST: Final = 10**12
 #: The absolute gap below which an objective with whole coefficients is optimal.
 _LESS_THAN_ONE: Final = 1 - 1e-6
+#: The difference of two objectives from which one is better.
+_EPSILON: Final = 1e-3
 #: The number of variables above which an interior-point method is faster than the dual simplex method, with which an
 #: integer program begins otherwise.
 _MANY_VARIABLES: Final = 10_000
@@ -170,6 +172,35 @@ class Relaxed:
         return expression.at(self.values)
 
 
+@dataclass(slots=True)
+class Patience:
+    """The end of searches in which no better solution has come for a while, though one may exist.
+
+    A search ends once it has run, since its best solution, for as long as until that solution, and at least `seconds`.
+    Time is the CPU time of the solver, so that the result is the same on a busy machine.
+    """
+
+    seconds: float
+    #: True if a search has ended this way.
+    ran_out: bool = False
+
+    def watch(self, highs: Any) -> None:
+        """End the search of a solver that has a solution, and no better one for a while."""
+        best, since = math.inf, 0.0
+
+        def look(event: Any) -> None:
+            nonlocal best, since
+            now, value = time.thread_time(), event.data_out.mip_primal_bound
+            # The first values are infinite; objectives are whole numbers.
+            if not math.isfinite(value) or abs(value - best) > _EPSILON:
+                best, since = value, now
+            elif now - since > max(since, self.seconds):
+                self.ran_out = True
+                event.interrupt()
+
+        highs.cbMipInterrupt.subscribe(look)
+
+
 class Program:
     """An integer program over variables from zero to a limit."""
 
@@ -232,6 +263,7 @@ class Program:
         gap: float = 0.0,
         presolve: bool = True,
         heuristics: bool = True,
+        patience: Patience | None = None,
     ) -> Solution | None:
         """Optimize an expression.
 
@@ -240,6 +272,7 @@ class Program:
             presolve: False to search at once, without making the program smaller first.
             heuristics: False to search without heuristics that solve parts of the program, which small programs do
                 not need.
+            patience: The end of a search that finds no better solution; by default, there is none.
 
         Returns: ``None`` if no solution is found in time.
         """
@@ -259,6 +292,8 @@ class Program:
             highs = self._solver(objective, maximize=maximize, integer=True, options={**options, **limits})
             if known:
                 highs.setSolution(len(known), np.array([*known], np.int32), np.array([*known.values()], np.float64))
+            if patience is not None:
+                patience.watch(highs)
             _run(highs)
             info = highs.getInfo()
             if info.primal_solution_status != _FEASIBLE:

@@ -245,12 +245,15 @@ class Purchase:
         return next(s for s in self.best.standings if isinstance(s.goal, Opened) and s.goal.prices)
 
 
-def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choose = first_by_name) -> Purchase:
+def buy(
+    scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choose = first_by_name, proves: bool = False
+) -> Purchase:
     """Find the cheapest nodes that place every pending pod, or else the most pods by priority.
 
     Args:
         seconds: The time limit of the solver.
         choose: Breaks ties in the simulation.
+        proves: True to search until the time limit or a proof.
     """
     n_waiting = pose(scheduler, no_evictions).n_waiting
     offers = [
@@ -264,7 +267,7 @@ def buy(scheduler: Scheduler, catalog: Catalog, *, seconds: float, choose: Choos
     prices = {row[node.name]: kind.cost for kind, node in offers}
     goals: list[Goal] = [Running(each) for each in sorted({kind.priority for kind in question.kinds}, reverse=True)]
     goals += [Opened(prices, "price"), Opened(dict.fromkeys(prices, 1), "nodes")]
-    found = best(question, seconds=seconds, goals=goals)
+    found = best(question, seconds=seconds, goals=goals, proves=proves)
     bought = tuple((kind, node) for kind, node in offers if row[node.name] in found.placement.rows)
     there = scheduler.moved(with_more_nodes(scheduler.cluster, [node for _, node in bought]))
     own = pose(there, no_evictions)

@@ -1,5 +1,8 @@
 """Search for the best placement: over groups of identical nodes, patterns, promising nodes, and then all single nodes.
 
+Unless the result is to be proven, the search ends where little but the bounds improves: if no better placement comes
+for a while, or only the nodes are left that are not promising.
+
 The real filters verify every solution. A solution that they refuse is excluded, and the model is solved again.
 """
 
@@ -16,7 +19,7 @@ from kschedctl.trials.optimum.goals import Goal, GoalResult, Opened, goal_values
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.model import Model
 from kschedctl.trials.optimum.patterns import Patterns
-from kschedctl.trials.optimum.program import Linear, Relaxed, total
+from kschedctl.trials.optimum.program import Linear, Patience, Relaxed, total
 from kschedctl.trials.optimum.question import PlacementQuestion
 from kschedctl.trials.optimum.sites import PodCapacities, Site, grouped_sites, single_node_sites
 from kschedctl.trials.optimum.solver import SHARE, distributions, solve, whole_bound
@@ -77,6 +80,11 @@ _SHARE_GROUPS: Final = 0.08
 _SHARE_PATTERNS: Final = 0.75
 #: The share of the time until the end of the search over promising nodes.
 _SHARE_PROMISING: Final = 0.3
+#: The least CPU time of the solver without a better solution, in seconds, after which it ends unless it is to prove
+#: one.
+_PATIENCE: Final = 5.0
+#: The time in seconds after which the nodes that are not promising are left out, unless the result is to be proven.
+_SECONDS_FOR_PROOF: Final = 10.0
 #: The share of a goal's time for its bound.
 _SHARE_BOUND: Final = 0.5
 #: The number of pods of a kind on a node, as a fraction, from which the node counts as used.
@@ -105,6 +113,8 @@ class Best:
     n_refused: int
     #: True if every excluded solution is certainly impossible, so that bounds hold.
     exact: bool
+    #: True if the search ended because no better placement came, and goes on where it is to prove the result.
+    stalled: bool = False
 
     @property
     def proven(self) -> bool:
@@ -120,6 +130,7 @@ def best(
     known: Sequence[Placement] = (),
     goals: Sequence[Goal] | None = None,
     for_preemptors: bool = True,
+    proves: bool = False,
 ) -> Best:
     """Find the best placement.
 
@@ -127,10 +138,12 @@ def best(
         known: Valid placements, such as the multi-step one; the result is never worse.
         goals: The goals; by default those of the question.
         for_preemptors: True if pods may leave only a node that receives a pod allowed to preempt them.
+        proves: True to search until the time limit or a proof, though no better placement comes.
     """
     begin = time.monotonic()
     deadline = begin + seconds
-    search = _Search(question, goals_of(question, final) if goals is None else goals, for_preemptors=for_preemptors)
+    goals = goals_of(question, final) if goals is None else goals
+    search = _Search(question, goals, for_preemptors=for_preemptors, patience=None if proves else Patience(_PATIENCE))
     for placement in known:
         search.take(placement, None)
     if not known:
@@ -140,7 +153,9 @@ def best(
     if not search.done and not question.occupants and not question.gangs and question.n_waiting > _FEW_PODS:
         search.over_patterns(begin + seconds * _SHARE_PATTERNS)
     if not search.done and search.is_large and question.occupants:
-        search.over_promising_nodes(begin + seconds * _SHARE_PROMISING)
+        search.over_promising_nodes(begin + seconds * _SHARE_PROMISING if proves else deadline)
+        if search.leaves_proof:
+            deadline = min(deadline, begin + _SECONDS_FOR_PROOF)
     while not search.done and not search.good_enough and time.monotonic() < deadline:
         if not search.over_single_nodes(deadline):
             break
@@ -150,8 +165,15 @@ def best(
 class _Search:
     """The state of a search."""
 
-    def __init__(self, question: PlacementQuestion, goals: Sequence[Goal], *, for_preemptors: bool) -> None:
+    def __init__(
+        self, question: PlacementQuestion, goals: Sequence[Goal], *, for_preemptors: bool, patience: Patience | None
+    ) -> None:
         self.question = question
+        #: The end of each search of the solver; ``None`` to prove the result.
+        self.patience = patience
+        #: True if the promising nodes have been searched for every goal, so that the others matter for the proof alone,
+        #: and the result need not be proven.
+        self.leaves_proof = False
         self.goals = tuple(goals)
         self.capacity = PodCapacities(question)
         self.for_preemptors = for_preemptors
@@ -234,8 +256,15 @@ class _Search:
         """Return the best placement found."""
         assert self.found is not None
         proof: Proof | Refusal = self.proof or prove(self.question, self.found)
-        standings = self.standings()
-        return Best(self.found, proof if isinstance(proof, Proof) else None, standings, len(self.cuts), self.exact)
+        stalled = self.leaves_proof or (self.patience is not None and self.patience.ran_out)
+        return Best(
+            self.found,
+            proof if isinstance(proof, Proof) else None,
+            self.standings(),
+            len(self.cuts),
+            self.exact,
+            stalled=stalled and not self.done and not self.good_enough,
+        )
 
     def over_groups(self, deadline: float) -> None:
         """Solve over groups of identical nodes, and distribute the solution to single nodes."""
@@ -243,7 +272,7 @@ class _Search:
         if len(sites) > _WORTH_IT * len(self.capacity.reachable):
             return
         model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
-        solved = solve(model, self.goals, deadline, known=self.found, bound_of=self.bound_of)
+        solved = solve(model, self.goals, deadline, known=self.found, bound_of=self.bound_of, patience=self.patience)
         if solved is None:
             return
         self.note(solved.standings)
@@ -290,7 +319,7 @@ class _Search:
                 if whole is not None:
                     self.note_bound(before, goal, whole)
             if self.bound_of(before) != value:
-                placement = patterns.best(goal, reached, max(until - time.monotonic(), 0.1))
+                placement = patterns.best(goal, reached, max(until - time.monotonic(), 0.1), self.patience)
                 if placement is not None and self.is_better(placement):
                     self.propose(placement)
             reached.append((goal, goal.value(self.question, self.found)))
@@ -303,6 +332,7 @@ class _Search:
         """
         model = Model(self.capacity, single_node_sites(self.capacity), for_preemptors=self.for_preemptors)
         promising: set[int] = set()
+        is_complete = True
         relaxed: Relaxed | None = None
         for number, goal in enumerate(self.goals, 1):
             assert self.found is not None
@@ -323,9 +353,11 @@ class _Search:
                 left = deadline - time.monotonic()
                 until = time.monotonic() + left * (SHARE if number < len(self.goals) else 1)
                 # What is reached of the goals before is not improved again.
-                self._solve(sites, until, self.goals[:number], settled=before)
+                solved = self._solve(sites, until, self.goals[:number], settled=before)
+                is_complete &= solved is not None and not solved[1]
                 value = goal.value(self.question, self.found)
             model.program.add(expression >= value if goal.maximize else expression <= value)
+        self.leaves_proof = is_complete and self.patience is not None
 
     def over_single_nodes(self, deadline: float) -> bool:
         """Solve over single nodes; return True if a refused solution was excluded."""
@@ -363,6 +395,7 @@ class _Search:
             bound_of=lambda before: settled[len(before)] if len(before) < len(settled) else self.bound_of(before),
             gap=_GOOD_ENOUGH / 100 if is_large else 0.0,
             presolve=not is_large,
+            patience=self.patience,
         )
         if solved is None:
             return None

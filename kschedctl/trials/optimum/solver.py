@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from kschedctl.trials.optimum.goals import Goal, GoalResult
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.model import Model
+from kschedctl.trials.optimum.program import Patience
 from kschedctl.trials.optimum.question import PlacementQuestion
 from kschedctl.trials.optimum.sites import PodCapacities, Site, is_per_node
 
@@ -54,6 +55,7 @@ def solve(
     bound_of: KnownBound,
     gap: float = 0.0,
     presolve: bool = True,
+    patience: Patience | None = None,
 ) -> Solved | None:
     """Solve a model for one goal after another.
 
@@ -64,6 +66,7 @@ def solve(
         gap: The distance between value and bound, as a share of the bound, that is good enough for the last goal.
         presolve: False to search at once: making a large model smaller takes longer than the search from a good
             start.
+        patience: The end of the search for each goal.
 
     Returns: ``None`` if no solution was found in time, or there is no goal to solve.
     """
@@ -95,6 +98,7 @@ def solve(
                 start=start,
                 gap=gap if is_last else 0.0,
                 presolve=presolve,
+                patience=patience,
             )
             if solution is None:
                 break

@@ -2,8 +2,10 @@
 
 import json
 from datetime import UTC, datetime
+from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
@@ -17,6 +19,7 @@ from kschedctl.questions.optimum.document import document, emptied_document, pur
 from kschedctl.questions.optimum.request import OptimumRequest
 from kschedctl.questions.provenance import Provenance
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.optimum import search
 from kschedctl.trials.optimum.comparison import compare, find_adjustments
 from kschedctl.trials.optimum.consolidation import empty_nodes
 from kschedctl.trials.optimum.purchase import Catalog, NodeKind, buy
@@ -144,6 +147,29 @@ def test_pods_being_deleted_are_gone() -> None:
     answer = optimum(loaded, OptimumRequest(time_limit=600), AnalysisHandle())
     assert answer.summary == "the scheduler places 1 of 1 pod, the best placement 1"
     assert {placement.pod: placement.node for placement in answer.placements} == {"default/urgent": "a"}
+
+
+@pytest.mark.parametrize("case", ["stranded", "bought", "emptied"])
+def test_a_search_that_ended_early_says_how_to_go_on(case: str) -> None:
+    words = ("The search ended because nothing better came for a while; --prove goes on.", "kschedctl optimum --prove")
+    assert not any(word in line for word in words for line in text(ANSWERS[case], 200))
+    printed = text(replace(ANSWERS[case], stalled=True, proven=False), 200)
+    assert [any(word in line for line in printed) for word in words] == [True, True]
+
+
+def test_what_may_be_possible_is_said_until_it_is_proven() -> None:
+    # Fractions of pods evict one pod fewer than whole pods.
+    urgent = [pod(f"urgent-{i}", "2500m", priority=9) for i in range(2)]
+    running = [pod(f"r-{node}-{i}", "1", node) for node in "abc" for i in range(4)]
+    loaded = make_loaded(make_cluster([make_node(node, cpu="4") for node in "abc"], [*urgent, *running]))
+    with patch.object(search, "_MANY", 0), patch.object(search, "_SECONDS_FOR_PROOF", 0):
+        quick, proven = (
+            optimum(loaded, OptimumRequest(time_limit=600, prove=prove), AnalysisHandle()) for prove in (False, True)
+        )
+    assert (quick.proven, quick.stalled) == (False, True)
+    assert (proven.proven, proven.stalled) == (True, False)
+    assert proven.summary == ("the scheduler places 2 of 2 pods and evicts 6; the best placement places 2 and evicts 6")
+    assert quick.summary == f"{proven.summary}; not proven: up to 1 more pod of priority 0 on nodes may be possible"
 
 
 #: The scheduler puts the first two on nodes b and a; without the largest, three fit.

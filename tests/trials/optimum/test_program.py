@@ -18,7 +18,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum.final_goal import FinalGoal
 from kschedctl.trials.optimum.goals import Goal, Opened, goals_of
 from kschedctl.trials.optimum.patterns import Patterns
-from kschedctl.trials.optimum.program import Linear, Program, total
+from kschedctl.trials.optimum.program import Linear, Patience, Program, total
 from kschedctl.trials.optimum.question import PlacementQuestion, no_evictions, pose
 from kschedctl.trials.optimum.search import best
 from kschedctl.trials.optimum.sites import PodCapacities, grouped_sites, single_node_sites
@@ -212,6 +212,39 @@ def test_no_placement_is_beyond_the_bound(cluster: Cluster) -> None:
         assert bound >= standing.value - 1e-6
         reached.append((standing.goal, standing.value))
     assert [goal.name for goal, _ in reached] == [goal.name for goal in goals]
+
+
+def market_split(n_rows: int) -> tuple[Program, Linear]:
+    """Return a program whose distance from even halves is hard to prove, and that distance, negative."""
+    draw = random.Random(1)
+    program = Program()
+    chosen = [program.variable() for _ in range(10 * (n_rows - 1))]
+    distances = []
+    for _ in range(n_rows):
+        weights = [draw.randrange(100) for _ in chosen]
+        off = total(w * x for w, x in zip(weights, chosen, strict=True)) - sum(weights) // 2
+        distances.append(program.variable(sum(weights)))
+        program.add(off <= distances[-1])
+        program.add(-off <= distances[-1])
+    return program, -total(distances)
+
+
+def test_a_search_ends_if_no_better_solution_comes() -> None:
+    program, objective = market_split(5)
+    patience = Patience(0.2)
+    found = program.optimize(objective, maximize=True, seconds=600, patience=patience)
+    assert patience.ran_out
+    assert found is not None
+    assert found.of(objective) < found.bound
+
+
+def test_a_search_with_patience_proves_what_is_proven_at_once() -> None:
+    program, objective = market_split(2)
+    patience = Patience(60)
+    found = program.optimize(objective, maximize=True, seconds=600, patience=patience)
+    assert not patience.ran_out
+    assert found is not None
+    assert found.of(objective) == round(found.bound)
 
 
 def test_nodes_are_filled_without_parts_of_pods() -> None:

@@ -14,9 +14,11 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.trials.optimum import search
 from kschedctl.trials.optimum.final_goal import FinalGoal
+from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.program import load_solver
 from kschedctl.trials.optimum.question import pose
 from kschedctl.trials.optimum.search import Best, best
+from kschedctl.trials.optimum.trial import Refusal
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -126,6 +128,58 @@ def test_best_placement(waiting: dict[str, int], at: dict[int, list[str]], evict
         found = best(pose(Scheduler(cluster(40, waiting, at))), seconds=600, final=FinalGoal.NODES)
     assert sum(found.placement.placed.values()) >= sum(waiting.values())
     assert sum(found.placement.leaving.values()) == evictions
+
+
+#: The solution over fractions of pods evicts two of these pods fewer than any placement.
+HARD = cluster(40, {"3": 2, "2": 3}, {i: ["2500m", "1500m"] for i in range(40)})
+
+
+def values(found: Best) -> list[int]:
+    return [standing.value for standing in found.standings]
+
+
+def test_the_other_nodes_are_left_out_unless_the_result_is_to_be_proven() -> None:
+    question = pose(Scheduler(HARD))
+    with patch.object(search, "_MANY", 0), patch.object(search, "_SECONDS_FOR_PROOF", 0):
+        quick, proven = (best(question, seconds=600, final=FinalGoal.NODES, proves=proves) for proves in (False, True))
+    assert (quick.proven, quick.stalled) == (False, True)
+    assert (proven.proven, proven.stalled) == (True, False)
+    assert values(quick) == values(proven)
+    evictions = quick.standings[1]
+    assert evictions.bound is not None
+    assert evictions.value < evictions.bound
+
+
+def test_a_proof_that_takes_no_time_is_made_anyway() -> None:
+    with patch.object(search, "_MANY", 0), patch.object(search, "_SECONDS_FOR_PROOF", 600):
+        found = best(pose(Scheduler(HARD)), seconds=600, final=FinalGoal.NODES)
+    assert (found.proven, found.stalled) == (True, False)
+
+
+def test_where_the_filters_refuse_the_promising_nodes_the_others_are_searched() -> None:
+    def refused(*_: object) -> Refusal:
+        return Refusal(0, 0, frozenset({"NodeResourcesFit"}), certain=True)
+
+    question = pose(Scheduler(HARD))
+    known = best(question, seconds=600, final=FinalGoal.NODES).placement
+    deadlines: list[float] = []
+
+    def note(_: object, deadline: float) -> bool:
+        deadlines.append(deadline)
+        return False
+
+    with (
+        patch.object(search, "_MANY", 0),
+        patch.object(search, "_SECONDS_FOR_PROOF", 0),
+        patch.object(search, "prove", refused),
+        patch.object(search._Search, "over_single_nodes", note),
+    ):
+        best(question, seconds=600, final=FinalGoal.NODES, known=[Placement()])
+        assert deadlines
+        # With the best placement known, nothing is refused.
+        deadlines.clear()
+        best(question, seconds=600, final=FinalGoal.NODES, known=[known])
+        assert not deadlines
 
 
 def test_without_the_extra_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
