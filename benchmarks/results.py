@@ -61,7 +61,7 @@ SECTIONS: Final = {
     ],
     "Many decisions": [
         Benchmark("many", "--bind 2000", 3, "--nodes 100 --pods 3000 --bind 200"),
-        Benchmark("every_pod", "", 1, "--nodes 50 --pods 300"),
+        Benchmark("every_pod", "", 1, "--nodes 50 --pods 300 --alike 100 --daemon-nodes 50"),
         Benchmark("sweep", "--cases 150 --rounds 2"),
         Benchmark("optimum"),
     ],

@@ -25,7 +25,7 @@ from kschedctl.objects.quantity import NANO, Amount, QuantityError, parse_quanti
 from kschedctl.objects.resources import CPU, MEMORY, RequestRules, format_nanos
 from kschedctl.objects.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.scheduler.framework.risk import Risk
-from kschedctl.trials.simulate.capacity import capacity
+from kschedctl.trials.simulate.capacity import copies_that_fit
 from kschedctl.trials.whatif.pods import workload_pods
 
 # The reasons for which an API server refuses a controller's pods, from the message of the condition FailedCreate.
@@ -578,7 +578,7 @@ def _fit(situation: ClusterSituation, one: _Short, admitted: Admitted) -> Iterat
     def copy(number: int) -> MadePod:
         return another(pod, f"{pod.name}-{number}", scheduler.cluster)
 
-    n_fit = min(capacity(scheduler, copy, one.missing).total, one.missing)
+    n_fit = copies_that_fit(scheduler, copy, one.missing)
     if n_fit == one.missing:
         yield f"once admitted, the {counted(one.missing, 'missing pod')} would fit on the nodes"
     else:

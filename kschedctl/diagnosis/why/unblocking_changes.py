@@ -27,7 +27,7 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Change, ObjectDeletion, Patch, Remedy, RemedyContext
 from kschedctl.scheduler.framework.risk import RemedyScope, Risk
 from kschedctl.scheduler.plugins.node_resources.remedies import MOST_LOWERED, request_remedies, requested
-from kschedctl.trials.simulate.capacity import capacity
+from kschedctl.trials.simulate.capacity import copies_that_fit
 from kschedctl.trials.simulate.simulated_cluster import ending_pods
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import World
@@ -291,7 +291,7 @@ def _hoped(scheduler: Scheduler, group: PendingGroup, decision: Decision, remedy
     def copy(number: int) -> MadePod:
         return MadePod(replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}", uid="")))
 
-    return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
+    return copies_that_fit(moved, copy, len(group.pods))
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,17 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     return CopyCount(free, False, _decide(full, copy(total)))
 
 
+def copies_that_fit(scheduler: Scheduler, copy: Copy, most: int) -> int:
+    """Return how many copies of a pod fit, at most ``most``; where each of them is placed is not determined."""
+    first = _decide(scheduler, copy(0))
+    if first.pre_enqueue.plugin == GangScheduling.name:
+        return 0
+    free = _free_on_each(scheduler, first)
+    if free is not None:
+        return min(int(sum(free.tolist())), most)
+    return _one_by_one(scheduler, copy, min(most, MOST_COPIES)).total
+
+
 def _decide(scheduler: Scheduler, made: MadePod) -> Decision:
     if made.objects:
         scheduler = scheduler.moved(scheduler.cluster.with_added(made.objects))
