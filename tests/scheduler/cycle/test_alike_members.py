@@ -113,12 +113,22 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "packing": make_args(
         NodeResourcesFit={"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
     ),
-    "relations": make_args(
-        InterPodAffinity={"hardPodAffinityWeight": 7, "ignorePreferredTermsOfExistingPods": True},
-        PodTopologySpread={
-            "defaultingType": "List",
-            "defaultConstraints": [{"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}],
-        },
+    # Pods may be on nodes that do not count for their spread constraints.
+    "relations": make_profile(
+        plugins={"filter": {"disabled": [{"name": "NodeAffinity"}, {"name": "TaintToleration"}]}},
+        pluginConfig=[
+            {
+                "name": "InterPodAffinity",
+                "args": {"hardPodAffinityWeight": 7, "ignorePreferredTermsOfExistingPods": True},
+            },
+            {
+                "name": "PodTopologySpread",
+                "args": {
+                    "defaultingType": "List",
+                    "defaultConstraints": [{"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}],
+                },
+            },
+        ],
     ),
     "relations without filters": make_profile(
         plugins={"filter": {"disabled": [{"name": "PodTopologySpread"}, {"name": "InterPodAffinity"}]}}

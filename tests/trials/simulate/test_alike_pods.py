@@ -239,6 +239,19 @@ def test_only_the_first_of_alike_pods_runs_a_cycle(
     both(scheduler, pods)
 
 
+@pytest.mark.parametrize("action", ["DoNotSchedule", "ScheduleAnyway"])
+def test_pods_on_nodes_that_do_not_count_for_their_constraint_are_not_counted(action: str) -> None:
+    # In this configuration, NodeAffinity does not reject the nodes that the pods do not select.
+    made = [make_node(f"n{i}", labels={ZONE: f"z{i % 2}", **({"disk": "ssd"} if i else {})}) for i in range(4)]
+    constraint = {**_HARD, "whenUnsatisfiable": action}
+    kind = make_pod(
+        requests={"cpu": "1"}, labels={"app": "a"}, nodeSelector={"disk": "ssd"}, topologySpreadConstraints=[constraint]
+    )
+    scheduler = scheduler_of(make_cluster(made), "relations")
+    assert cycles(scheduler, replicas(kind, 8)) == ["pod-00"]
+    both(scheduler, replicas(kind, 8))
+
+
 class Listener(PostBindPlugin):
     """Counts the pods that are bound."""
 
