@@ -30,6 +30,7 @@ from kschedctl.testing.plugin_checks import (
     check_arithmetic,
     check_operands,
     copies_change_no_more_than_reach_of_copies_says,
+    placed_copies_count_as_in_a_changed_cluster,
     preparing_depends_on_no_more_than_prepares_from_says,
 )
 from kschedctl.testing.probe import PluginSubject, ask, prepare, prepare_scores, run_filter
@@ -291,6 +292,7 @@ CLAUSES: Final[tuple[Callable[[PluginSubject, Sample], None], ...]] = (
     preparing_depends_on_no_more_than_prepares_from_says,
     answers_depend_on_no_more_of_the_pod_than_own_part_says,
     copies_change_no_more_than_reach_of_copies_says,
+    placed_copies_count_as_in_a_changed_cluster,
 )
 
 

@@ -24,7 +24,7 @@ from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.explanation import Arithmetic
 from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, ScorePlugin
 from kschedctl.scheduler.framework.operands import Operands
-from kschedctl.scheduler.framework.status import Code
+from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.testing.probe import PluginAnswers, PluginSubject, ask, prepare, prepare_scores, run_filter
 from kschedctl.testing.samples import Sample, SampleChange
 
@@ -135,7 +135,7 @@ def preparing_depends_on_no_more_than_prepares_from_says(subject: PluginSubject,
         )
 
 
-def _prepared(plugin: Plugin, sample: Sample) -> tuple[object, CycleState]:
+def _prepared(plugin: Plugin, sample: Sample) -> tuple[tuple[tuple[Status, frozenset[str] | None], Status], CycleState]:
     state = CycleState()
     rows = plugin.handle.cluster.nodes.rows
     said = prepare(plugin, state, sample.pod)
@@ -187,6 +187,38 @@ def copies_change_no_more_than_reach_of_copies_says(subject: PluginSubject, samp
                 continue
             for what, was, now in _of_node(before, after, node):
                 assert now == was, f"{what} of {node} depends on more than reach_of_copies says: {words}"
+
+
+def placed_copies_count_as_in_a_changed_cluster(subject: PluginSubject, sample: Sample) -> None:
+    """Check that ``placed_copies`` gives the results of Filter and Score in a cluster with the copies on its nodes."""
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    if plugin.reach_of_copies(sample.pod) is not Reach.CLUSTER:
+        return
+    ((status, _), pre_score), state = _prepared(plugin, sample)
+    fails = {status.code, pre_score.code} - {Code.SUCCESS, Code.SKIP}
+    placed = None if fails else plugin.placed_copies(state, sample.pod)
+    if placed is None:
+        return
+    names, on = cluster.nodes.names, list[str]()
+    for row in 2 * cluster.nodes.rows.tolist():
+        if placed.rejected[row]:
+            continue
+        placed.place(row)
+        on.append(names[row])
+        changed = cluster.with_copies(sample.pod, on)
+        expected = ask(subject.over(changed), changed, sample.pod)
+        words = f"placed_copies differs from a cluster with copies of the pod on {', '.join(on)}"
+        for node, is_rejected in zip(names, placed.rejected.tolist(), strict=True):
+            said = node in expected.verdicts and expected.verdicts[node].code.rejected
+            assert is_rejected == said, f"the verdict of {node} by {words}"
+        scores = placed.scores(cluster.nodes.rows)
+        if scores is not None and expected.scores:
+            assert dict(zip(names, scores.tolist(), strict=True)) == expected.scores, f"a score by {words}"
+        else:
+            assert len(set(expected.scores.values()) | set([] if scores is None else scores.tolist())) < 2, (
+                f"a missing score by {words}"
+            )
 
 
 # Evaluation of the arithmetic that a plugin reports for its score, from the expressions of the steps alone.

@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import Int64Array
@@ -12,7 +13,14 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import OF_NODE, OF_NOTHING, Dependencies, Reach
 from kschedctl.scheduler.framework.explanation import Arithmetic, FilterCheck, Step
-from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
+from kschedctl.scheduler.framework.interface import (
+    FilterPlugin,
+    PlacedCopies,
+    Plugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ScorePlugin,
+)
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
 from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS
@@ -44,6 +52,16 @@ def used(plugin: Plugin, nodes: Any) -> Any:
     columns = plugin.handle.cluster.resources(plugin.handle.request_rules)
     at = columns.index["pods"]
     return columns.requested[at][nodes.rows] + nodes.delta("pods", columns.per_class[at])
+
+
+class Unchanged(PlacedCopies):
+    """Copies that change nothing."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.rejected = np.zeros(len(cluster.nodes), dtype=np.bool_)
+
+    def place(self, row: int) -> None:
+        pass
 
 
 def n_assigned() -> int:
@@ -359,6 +377,24 @@ def test_an_honest_plugin_keeps_it() -> None:
             "copies_change_no_more_than_reach_of_copies_says",
             "the verdict of n0 depends on more than reach_of_copies says: with a copy of the pod on n0",
             id="copies on the node",
+        ),
+        pytest.param(
+            filter_by(
+                lambda plugin, nodes: [len(plugin.handle.cluster.pods.assigned) > n_assigned()] * len(nodes),
+                placed_copies=lambda plugin, state, pod: Unchanged(plugin.handle.cluster),
+            ),
+            "placed_copies_count_as_in_a_changed_cluster",
+            "the verdict of n0 by placed_copies differs from a cluster with copies of the pod on n0",
+            id="copies that reject",
+        ),
+        pytest.param(
+            score_by(
+                lambda plugin, rows: rows * len(plugin.handle.cluster.pods.assigned) % 7,
+                placed_copies=lambda plugin, state, pod: Unchanged(plugin.handle.cluster),
+            ),
+            "placed_copies_count_as_in_a_changed_cluster",
+            "a missing score by placed_copies differs from a cluster with copies of the pod on n0",
+            id="copies that are scored",
         ),
     ],
 )

@@ -5,7 +5,7 @@ search for its node follows from the previous one.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -15,8 +15,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision
 from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision
-from kschedctl.scheduler.cycle.ranking import Ranking, likeness_of, reaches_of_copies
-from kschedctl.scheduler.framework.dependencies import Reach
+from kschedctl.scheduler.cycle.ranking import EffectOfCopies, Ranking, effect_of_copies, likeness_of
+from kschedctl.scheduler.framework.interface import PluginError
 from kschedctl.scheduler.framework.runtime import Framework
 from kschedctl.scheduler.framework.status import SUCCESS
 
@@ -69,7 +69,7 @@ class AlikeMembers:
         self._placed = _Placed(after, among)
         self._last = first.node
         self._likeness = likeness_of(decision.pod)
-        self._reaches: Mapping[str, Reach] | None = None
+        self._effect: EffectOfCopies | None = None
         self._ranking: Ranking | None = None
         self._ended = bool(decision.pod.status.nominated_node_name)
 
@@ -89,10 +89,10 @@ class AlikeMembers:
         """
         if self._ended or likeness_of(pod) != self._likeness:
             return None
-        if self._reaches is None:
-            self._reaches = reaches_of_copies(self._decision.framework, pod)
-        node = self._next_node(n_left, self._reaches) if self._reaches is not None and self._last else ""
-        if self._reaches is None or (self._last and not node):
+        if self._effect is None:
+            self._effect = effect_of_copies(self._decision)
+        node = self._next_node(n_left, self._effect) if self._effect is not None and self._last else ""
+        if self._effect is None or (self._last and not node):
             self._ended = True
             return None
         placed, n_before = self._placed, len(self._placed.pods)
@@ -102,14 +102,15 @@ class AlikeMembers:
             self._last = node
         return dataclasses.replace(self._first, pod=pod, search=search, node=node)
 
-    def _next_node(self, n_left: int, reaches: Mapping[str, Reach]) -> str:
-        framework = self._decision.framework
+    def _next_node(self, n_left: int, effect: EffectOfCopies) -> str:
         if self._ranking is None:
-            scores = self._decision.scores
-            if scores is None:
+            if self._decision.scores is None:
                 return ""
-            self._ranking = Ranking(framework, self._decision, scores, reaches)
-        if not self._ranking.take(framework.cluster.nodes.row[self._last], n_left):
+            try:
+                self._ranking = Ranking(self._decision, effect)
+            except PluginError:
+                return ""
+        if not self._ranking.take(self._decision.cluster.nodes.row[self._last], n_left):
             return ""
         return self._ranking.first_best()
 

@@ -1,13 +1,15 @@
 """The feasible nodes of a pod and their scores, updated for each copy of the pod that is placed on one of them.
 
-If no plugin's result for other nodes depends on a copy (``Plugin.reach_of_copies``), the next search for a node differs
-from the previous one in one node. The results for that node are those of a cluster with as many copies of the pod on
-it. They are computed for many nodes together, because most of them are needed for a later copy.
+The next search for a node differs from the previous one only in what the copy changes. Most plugins' results depend on
+the pods of the node itself (``Plugin.reach_of_copies``): those for the copy's node are those of a cluster with as many
+copies of the pod on it. They are computed for many nodes together, because most of them are needed for a later copy.
+Plugins that relate pods on different nodes update their own results for all nodes (``Plugin.placed_copies``).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -19,9 +21,9 @@ from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import PluginError, ScorePlugin
+from kschedctl.scheduler.framework.interface import FilterPlugin, PlacedCopies, PluginError, ScorePlugin
 from kschedctl.scheduler.framework.runtime import Framework
-from kschedctl.scheduler.framework.scoring import Scores, normalized_scores, run_score
+from kschedctl.scheduler.framework.scoring import normalized_scores, run_score, within_range
 from kschedctl.scheduler.framework.status import Code
 
 #: The extension points whose results decide for a node, or change objects when a pod is assumed there.
@@ -35,27 +37,101 @@ SEARCH_POINTS: Final = (
 )
 
 
+class EffectOfCopies(msgspec.Struct, frozen=True):
+    """The effect that copies of a pod on nodes have on the results of plugins for further copies."""
+
+    #: The plugins whose results change at most for the copy's own node: true if they do.
+    own_node: Mapping[str, bool]
+    #: The plugins whose results change for other nodes too.
+    related: Mapping[str, PlacedCopies]
+
+
+def effect_of_copies(decision: Decision, points: Sequence[ExtensionPoint] = SEARCH_POINTS) -> EffectOfCopies | None:
+    """Return the effect of copies of a pod; ``None`` if the next copy needs a scheduling cycle of its own.
+
+    Args:
+        decision: The decision for the pod.
+        points: The extension points whose plugins matter.
+    """
+    framework, pod = decision.framework, decision.pod
+    if framework.handle.extenders:
+        return None
+    pods = framework.cluster.pods
+    # Nodes with nominated pods are filtered twice.
+    if any(pods.records[index].priority >= (pod.spec.priority or 0) for index in pods.nominated.tolist()):
+        return None
+    own_node: dict[str, bool] = {}
+    related: dict[str, PlacedCopies] = {}
+    for name in dict.fromkeys(name for point in points for name in framework.profile.plugins.get(point, ())):
+        plugin = framework.plugin(name)
+        reach = plugin.reach_of_copies(pod)
+        if reach is not Reach.CLUSTER:
+            own_node[name] = reach is Reach.NODE
+            continue
+        copies = plugin.placed_copies(decision.state, pod)
+        if copies is None:
+            return None
+        related[name] = copies
+    return EffectOfCopies(own_node, related)
+
+
 class Ranking:
     """The feasible nodes and their scores, updated for every copy of the pod that is placed.
 
     rows: The feasible nodes, ascending.
+    total: Their total scores.
+
+    Args:
+        decision: The decision for the first of the pods, which has scores.
+        effect: The effect of its copies; what they change is updated in place.
+
+    Raises PluginError if a Score plugin fails for a node on which a later copy may fit.
     """
 
-    def __init__(self, framework: Framework, decision: Decision, scores: Scores, reaches: Mapping[str, Reach]) -> None:
-        self._framework = framework
-        self._pod = decision.pod
-        self._state = decision.state
-        nodes = framework.cluster.nodes
-        self.rows = scores.rows
-        self._nodes = nodes
-        self._place = nodes.by_name[0][scores.rows]
-        self.total = scores.total.copy()
-        self._weights = scores.weights
-        self._varying = tuple(name for name in scores.raw if reaches[name] is Reach.NODE)
-        self._scaled = {name: scores.normalized[name] for name in scores.raw if _is_scaled(framework, name)}
-        self._raw = {name: scores.raw[name].copy() for name in (*self._varying, *self._scaled)}
-        self._copies = np.zeros(len(nodes), dtype=np.int64)
-        self._results = _ResultsWithCopies(framework, decision.pod, self._varying)
+    def __init__(self, decision: Decision, effect: EffectOfCopies) -> None:
+        scores = decision.scores
+        assert scores is not None
+        framework = self._framework = decision.framework
+        self._pod, self._state, self._nodes = decision.pod, decision.state, framework.cluster.nodes
+        self._related, self._weights = effect.related, framework.profile.weights
+        self.rows, self.total = scores.rows, scores.total.copy()
+        alone = framework.without(effect.related)
+        filters = framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
+        self._filtering = tuple(copies for name, copies in effect.related.items() if name in filters)
+        # A node that only related plugins reject may become feasible.
+        rows, raw = scores.rows, scores.raw
+        if self._filtering and decision.statuses is not None and decision.statuses.snapshot is not None:
+            run = decision.statuses.snapshot
+            passing = run.rows[run.passed_without(effect.related)]
+            rows = np.intersect1d(passing, decision.searched, assume_unique=True)
+            if len(rows) > len(scores.rows):
+                raw = run_score(alone, decision.state.clone(), decision.pod, rows).raw
+        n_nodes = len(self._nodes)
+        self._copies = np.zeros(n_nodes, dtype=np.int64)
+        #: The nodes that pass all filters but those of related plugins, and for these nodes the weighted sum of the
+        #: scores that are not scaled, and the raw scores that can change or are scaled.
+        self._open = np.zeros(n_nodes, dtype=np.bool_)
+        self._open[rows] = True
+        self._unscaled = np.zeros(n_nodes, dtype=np.int64)
+        self._raw: dict[str, Int64Array] = {}
+        #: The scaled scores of the feasible nodes.
+        self._scaled: dict[str, Int64Array] = {}
+        own = {name: given for name, given in raw.items() if name not in effect.related}
+        self._varying = tuple(name for name in own if effect.own_node[name])
+        for name, given in own.items():
+            if _is_scaled(framework, name):
+                self._scaled[name] = scores.normalized[name]
+            else:
+                self._unscaled[rows] += given * self._weights[name]
+            if name in self._scaled or name in self._varying:
+                self._raw[name] = np.zeros(n_nodes, dtype=np.int64)
+                self._raw[name][rows] = given
+        scoring = framework.plugin_names(ExtensionPoint.SCORE, ScorePlugin)
+        for name, copies in effect.related.items():
+            related_scores = copies.scores(self.rows) if name in scoring else None
+            if related_scores is not None:
+                self._scaled[name] = related_scores
+        self._results = _ResultsWithCopies(alone, decision.pod, self._varying)
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -68,8 +144,8 @@ class Ranking:
         """Return the first node by name of those with the highest total score; empty if no node is feasible."""
         if not len(self.rows):
             return ""
-        best = np.flatnonzero(self.total == self.total.max())
-        return self._nodes.names[int(self.rows[best[np.argmin(self._place[best])]])]
+        best = self.rows[self.total == self.total.max()]
+        return self._nodes.names[int(best[np.argmin(self._nodes.by_name[0][best])])]
 
     def take(self, row: int, n_together: int) -> bool:
         """Place one more copy on a feasible node; return ``False`` if an error ends the search.
@@ -77,47 +153,74 @@ class Ranking:
         Args:
             n_together: The maximum number of nodes for which results are computed together.
         """
-        self._copies[row] += 1
-        n_copies = int(self._copies[row])
-        position = int(np.searchsorted(self.rows, row))
+        rejected = [copies.rejected for copies in self._filtering]
         try:
-            if not self._results.has(row, n_copies):
-                self._results.extend(self._likely(row, n_copies, n_together), n_copies)
-            scores = self._results.scores(row, n_copies)
-            if scores is None:
-                self.rows, self._place, self.total = (
-                    np.delete(each, position) for each in (self.rows, self._place, self.total)
-                )
-                self._raw = {name: np.delete(raw, position) for name, raw in self._raw.items()}
-                for name in self._scaled:
-                    self._scaled[name] = np.delete(self._scaled[name], position)
-                    if len(self.rows):
-                        self._scale(name)
+            changed = [*self._take_alone(row, n_together), *(name for name in self._related if name in self._scaled)]
+            for copies in self._related.values():
+                copies.place(row)
+            if not self._open[row] or any(
+                copies.rejected is not before for copies, before in zip(self._filtering, rejected, strict=True)
+            ):
+                self._select_feasible()
             else:
-                for name, score in zip(self._varying, scores, strict=True):
-                    raw = self._raw[name]
-                    if raw[position] == score:
-                        continue
-                    if name not in self._scaled:
-                        self.total[position] += (score - raw[position]) * self._weights[name]
-                    raw[position] = score
-                    if name in self._scaled:
-                        self._scale(name)
+                for name in changed:
+                    scores = self._scores_of(name)
+                    self.total += (scores - self._scaled[name]) * self._weights[name]
+                    self._scaled[name] = scores
         except PluginError:
             return False
         return True
 
+    def _take_alone(self, row: int, n_together: int) -> list[str]:
+        """Update the results for a node with one more copy, without those of related plugins.
+
+        Returns: The plugins of which the scaled scores may differ now.
+        """
+        self._copies[row] += 1
+        n_copies = int(self._copies[row])
+        if not self._results.has(row, n_copies):
+            self._results.extend(self._likely(row, n_copies, n_together), n_copies)
+        scores = self._results.scores(row, n_copies)
+        if scores is None:
+            self._open[row] = False
+            return []
+        changed = []
+        for name, score in zip(self._varying, scores, strict=True):
+            more = score - int(self._raw[name][row])
+            self._raw[name][row] = score
+            if more and name in self._scaled:
+                changed.append(name)
+            elif more:
+                self._unscaled[row] += more * self._weights[name]
+                self.total[np.searchsorted(self.rows, row)] += more * self._weights[name]
+        return changed
+
     def _likely(self, row: int, n_copies: int, n_together: int) -> Rows:
         """Return a node and those after it in the order of their scores whose results are known for one copy less."""
-        open_rows = self._results.n_known[self.rows] == n_copies - 1
-        order = np.lexsort((self._place[open_rows], -self.total[open_rows]))
-        rows: Rows = self.rows[open_rows][order[:n_together]]
+        known = self._results.n_known[self.rows] == n_copies - 1
+        rows = self.rows[known]
+        rows = rows[np.lexsort((self._nodes.by_name[0][rows], -self.total[known]))[:n_together]]
         return rows if row in rows else np.append(rows, row)
 
-    def _scale(self, name: str) -> None:
-        scaled = normalized_scores(self._framework, name, self._state, self._pod, self._raw[name].copy())
-        self.total += (scaled - self._scaled[name]) * self._weights[name]
-        self._scaled[name] = scaled
+    def _select_feasible(self) -> None:
+        """Find the feasible nodes, and scale their scores."""
+        feasible = self._open
+        for copies in self._filtering:
+            feasible = feasible & ~copies.rejected
+        self.rows = np.flatnonzero(feasible)
+        self.total = self._unscaled[self.rows]
+        for name in self._scaled if len(self.rows) else ():
+            self._scaled[name] = scores = self._scores_of(name)
+            self.total += scores * self._weights[name]
+
+    def _scores_of(self, name: str) -> Int64Array:
+        """Return the scaled scores of the feasible nodes."""
+        copies = self._related.get(name)
+        if copies is None:
+            return normalized_scores(self._framework, name, self._state, self._pod, self._raw[name][self.rows])
+        scores = copies.scores(self.rows)
+        assert scores is not None
+        return within_range(name, scores)
 
 
 class _ResultsWithCopies:
@@ -169,25 +272,6 @@ class _ResultsWithCopies:
         columns = [raw[name].tolist() for name in self._scoring]
         scores = zip(*columns, strict=True) if columns else [()] * len(passing)
         self._known.update(((row, n_copies), tuple(each)) for row, each in zip(passing.tolist(), scores, strict=True))
-
-
-def reaches_of_copies(
-    framework: Framework, pod: Pod, points: Sequence[ExtensionPoint] = SEARCH_POINTS
-) -> Mapping[str, Reach] | None:
-    """Return the reach of copies of a pod for each plugin; ``None`` if results for all nodes can depend on copies."""
-    if framework.handle.extenders:
-        return None
-    pods = framework.cluster.pods
-    # Nodes with nominated pods are filtered twice.
-    if any(pods.records[index].priority >= (pod.spec.priority or 0) for index in pods.nominated.tolist()):
-        return None
-    names = dict.fromkeys(name for point in points for name in framework.profile.plugins.get(point, ()))
-    reaches: dict[str, Reach] = {}
-    for name in names:
-        reaches[name] = framework.plugin(name).reach_of_copies(pod)
-        if reaches[name] is Reach.CLUSTER:
-            return None
-    return reaches
 
 
 def _is_scaled(framework: Framework, name: str) -> bool:

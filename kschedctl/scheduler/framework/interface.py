@@ -123,6 +123,31 @@ class PluginsRunner(Protocol):
         """Return the status of one node for a pod if other pods, indices into ``Cluster.pods``, were gone."""
 
 
+class PlacedCopies(ABC):
+    """A plugin's results for a pod on all nodes, updated for every copy of the pod that is placed on a node.
+
+    They are the results of a scheduling cycle in a cluster with these copies that is otherwise the same.
+
+    Attributes
+    ----------
+    rejected : ndarray of bool, shape (n_nodes,)
+        The nodes that Filter rejects. It is replaced by another array when it changes.
+    """
+
+    rejected: Mask
+
+    @abstractmethod
+    def place(self, row: int) -> None:
+        """Place one more copy on a node that Filter does not reject."""
+
+    def scores(self, rows: Rows) -> Int64Array | None:
+        """Return the scores of the feasible nodes, normalised; by default ``None``: the plugin never scores the pod.
+
+        A pod whose scores are equal for as long as no copy is placed may be skipped by PreScore; here it has scores.
+        """
+        return None
+
+
 class Plugin(ABC):
     """Base class of all plugins.
 
@@ -176,6 +201,27 @@ class Plugin(ABC):
         ):
             return Reach.CLUSTER
         return self.reads.pods
+
+    def placed_copies(self, state: CycleState, pod: Pod) -> PlacedCopies | None:
+        """Return the plugin's results for copies of a pod, to be updated for every copy that is placed.
+
+        Called after a scheduling cycle for the pod, if ``reach_of_copies`` is ``Reach.CLUSTER``. A plugin that can tell
+        how a copy on a node changes its results for all nodes saves every copy after the first a cycle of its own.
+
+        Parameters
+        ----------
+        state : CycleState
+            The state of the cycle. Do not modify.
+        pod : Pod
+            The pod.
+
+        Returns
+        -------
+        PlacedCopies or None
+            ``None``, the default, if every copy needs a cycle: the results also depend on something else than the
+            nodes of copies, or the plugin acts upon a copy between Reserve and PostBind.
+        """
+        return None
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:

@@ -4,7 +4,7 @@ A ``FilterRun`` is indexed by the worlds of the overlay that was filtered, ``Nod
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cached_property
 
 import msgspec
@@ -44,6 +44,14 @@ class FilterRun(msgspec.Struct, frozen=True):
     def passed(self) -> Mask:
         """The mask of worlds in which the pod passes all filters: bool, shape (n_worlds,)."""
         return self.first < 0
+
+    def passed_without(self, plugins: Container[str]) -> Mask:
+        """Return the worlds in which the pod passes all filters but perhaps those of some plugins."""
+        passed = np.ones(len(self.rows), dtype=np.bool_)
+        for name, said in self.rejections.items():
+            if name not in plugins:
+                passed &= said.code == 0
+        return passed
 
     @property
     def code(self) -> NDArray[np.int8]:

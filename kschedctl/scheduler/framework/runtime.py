@@ -1,6 +1,7 @@
 """The framework of one profile: its plugins, and the extension points run as kube-scheduler runs them."""
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
@@ -124,6 +125,14 @@ class Framework:
         )
         new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
         new._hearing = self._hearing
+        return new
+
+    def without(self, plugins: Container[str]) -> "Framework":
+        """Return the framework over the same cluster in which some plugins are at no extension point."""
+        new = self.moved(self.cluster)
+        points = self.profile.plugins.items()
+        kept = {point: tuple(name for name in names if name not in plugins) for point, names in points}
+        new.profile, new._order = replace(self.profile, plugins=kept), {}
         return new
 
     def plugin(self, name: str) -> Plugin:

@@ -94,7 +94,14 @@ def normalized_scores(framework: Framework, name: str, state: CycleState, pod: P
 
     Raises PluginError if the plugin returns a score outside this range.
     """
-    scores = cast("ScorePlugin", framework.plugin(name)).normalize_score(state, pod, raw)
+    return within_range(name, cast("ScorePlugin", framework.plugin(name)).normalize_score(state, pod, raw))
+
+
+def within_range(name: str, scores: Int64Array) -> Int64Array:
+    """Return a plugin's scores.
+
+    Raises PluginError if one of them is outside 0..100.
+    """
     if np.minimum.reduce(scores, initial=0) < 0 or np.maximum.reduce(scores, initial=0) > MAX_NODE_SCORE:
         invalid = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
         raise PluginError(

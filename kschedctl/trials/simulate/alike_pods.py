@@ -1,10 +1,11 @@
 """Pods that are tried after one that is like them: their nodes follow from its search, without a scheduling cycle.
 
-A pod that was bound changes nothing for pods like it but the results for its own node (``scheduler.ranking``). This
-holds as long as nothing else changes the cluster, and no plugin has anything to do when such a pod is bound.
+What a pod that was bound changes for pods like it is known (``scheduler.ranking``), as long as nothing else changes the
+cluster, and no plugin has anything to do when such a pod is bound.
 """
 
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,10 +16,11 @@ from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision
-from kschedctl.scheduler.cycle.ranking import SEARCH_POINTS, Ranking, likeness_of, reaches_of_copies
+from kschedctl.scheduler.cycle.ranking import SEARCH_POINTS, Ranking, effect_of_copies, likeness_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import PluginError
 from kschedctl.scheduler.framework.runtime import Framework
 from kschedctl.scheduler.framework.scoring import Scores, run_score
 from kschedctl.scheduler.framework.status import Code
@@ -85,7 +87,7 @@ class AlikePods:
         self._node = ""
         self._n_bound = 0
         self._ended = False
-        self._is_related = False
+        self._needs_cycles = False
 
     def bound(self, node: str, after: Scheduler) -> None:
         """Record that the pod of the last search was bound to a node.
@@ -115,22 +117,24 @@ class AlikePods:
         return RankedDecision(lambda: scheduler.decide(pod), pod, first.framework, ranking, first.not_modelled)
 
     def excludes(self, pod: Pod) -> bool:
-        """Report whether a pod is like these and needs a scheduling cycle, as plugins relate them to each other."""
-        return self._is_related and likeness_of(pod) == self._likeness
+        """Report whether a pod is like these and needs a scheduling cycle, as one of them did."""
+        return self._needs_cycles and likeness_of(pod) == self._likeness
 
     def _ranking_of_first(self) -> Ranking | None:
         first = self._first
         # A nominated pod leaves its nomination behind; without scores the first pod had no choice.
         if first.pod.status.nominated_node_name or first.scores is None:
             return None
-        reaches = reaches_of_copies(first.framework, first.pod, _POINTS)
-        plugins = [first.framework.plugin(name) for name in reaches or ()]
+        effect = effect_of_copies(first, _POINTS)
+        names = () if effect is None else (*effect.own_node, *effect.related)
+        plugins = [first.framework.plugin(name) for name in names]
         reads = [each for plugin in plugins for each in (plugin.reads, plugin.prepares_from) if each is not None]
         # The status of disruption budgets follows from the pods bound.
-        if reaches is None or any(PodDisruptionBudget in each.kinds for each in reads):
-            self._is_related = True
-            return None
-        return Ranking(first.framework, first, first.scores, reaches)
+        if effect is not None and not any(PodDisruptionBudget in each.kinds for each in reads):
+            with suppress(PluginError):
+                return Ranking(first, effect)
+        self._needs_cycles = True
+        return None
 
 
 class RejectedDecision(DeferredDecision):
@@ -166,12 +170,12 @@ class Rejection:
     @classmethod
     def of(cls, scheduler: Scheduler, decision: Decision, plugins: tuple[set[str], set[str]]) -> "Rejection | None":
         """Return the failure of a pod that evicts no other; ``None`` if pods like it may not share it."""
-        pod, framework = decision.pod, decision.framework
-        own = framework.profile.plugins.get(ExtensionPoint.POST_FILTER, ())
+        pod = decision.pod
+        own = decision.framework.profile.plugins.get(ExtensionPoint.POST_FILTER, ())
         if decision.error or pod.status.nominated_node_name or not _PREEMPTION.issuperset(own):
             return None
         # Plugins whose results depend on the pod's name, such as those of its own claims, state no reach.
-        if reaches_of_copies(framework, pod, _POINTS) is None:
+        if effect_of_copies(decision, _POINTS) is None:
             return None
         return cls(scheduler, likeness_of(pod), decision, (frozenset(plugins[0]), frozenset(plugins[1])))
 

@@ -25,12 +25,23 @@ from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.choice import TieBreak
 from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.world import SCHEDULER_ALONE, World
-from tests.builders import ZONE, make_cluster, make_container, make_node, make_object, make_pod, make_profile, mount
+from tests.builders import (
+    ZONE,
+    make_cluster,
+    make_container,
+    make_namespace,
+    make_node,
+    make_object,
+    make_pod,
+    make_profile,
+    mount,
+)
 from tests.example_counts import scaled
 from tests.scheduler.cycle.test_alike_members import CONFIGS, busy_nodes, scheduler_of
 from tests.scheduler.cycle.test_moved import objects, whole
 from tests.scheduler.devices import builders as devices
 from tests.scheduler.preemption.small_clusters import budget
+from tests.strategies import NAMESPACES, nodes, pods
 
 MOST = 60
 
@@ -63,9 +74,23 @@ def run(scheduler: Scheduler, pods: Sequence[Pod], world: World, seed: int | Non
 
 
 def both(scheduler: Scheduler, pods: Sequence[Pod], world: World | None = None, seed: int | None = None) -> None:
-    """Check that a simulation says the same with a scheduling cycle for each pod."""
+    """Check that a simulation says the same with a scheduling cycle for each pod; all scores are compared, too."""
     world = World() if world is None else world
-    ours = run(scheduler, pods, world, seed)
+    search = AlikePods.search
+    rankings: list[tuple[RankedDecision, list[int], list[int]]] = []
+
+    def searched(alike: AlikePods, scheduler: Scheduler, pod: Pod) -> RankedDecision | None:
+        found = search(alike, scheduler, pod)
+        if found is not None:
+            rankings.append((found, found.rows.tolist(), found.total.tolist()))
+        return found
+
+    with patch.object(AlikePods, "search", searched):
+        ours = run(scheduler, pods, world, seed)
+    for found, rows, total in rankings:
+        scores = found.decision.scores
+        assert scores is not None
+        assert (rows, total) == (scores.rows.tolist(), scores.total.tolist())
     with (
         patch.object(AlikePods, "search", lambda alike, scheduler, pod: None),
         patch.object(Rejection, "of_alike", lambda rejection, scheduler, pod: None),
@@ -91,6 +116,34 @@ def test_alike_pods_are_placed_as_one_by_one(data: st.DataObject, seed: int | No
     both(scheduler, pods, draw(st.sampled_from([SCHEDULER_ALONE, World(), World(grace=False)])), seed)
 
 
+@st.composite
+def related_pods(draw: st.DrawFn, name: str, namespaces: tuple[str, ...] = ("default",)) -> Pod:
+    """A pod that counts for pods on other nodes: it has spread constraints or pod affinity."""
+    relations = draw(st.sampled_from([("spread",), ("podAffinity",), ("spread", "podAffinity")]))
+    others = draw(st.lists(st.sampled_from(["requests", "ports", "tolerations", "nodeAffinity"]), max_size=2))
+    return draw(pods(*relations, *others, name=name, namespaces=namespaces))
+
+
+@given(data=st.data(), seed=st.sampled_from([None, 1]), version=st.sampled_from(sorted(RELEASES)))
+@settings(max_examples=scaled(300))
+def test_alike_pods_that_count_for_each_other_are_placed_as_one_by_one(
+    data: st.DataObject, seed: int | None, version: str
+) -> None:
+    draw = data.draw
+    made = draw(nodes("labels", *draw(st.sampled_from([(), ("offers",), ("taints", "offers")])), most=8))
+    names = st.sampled_from([node.name for node in made])
+    running = [
+        replace(pod, spec=replace(pod.spec, node_name=draw(names)))
+        for pod in (draw(related_pods(f"running-{i}", tuple(NAMESPACES))) for i in range(draw(st.integers(0, 4))))
+    ]
+    new = replicas(draw(related_pods("kind", tuple(NAMESPACES))), draw(st.integers(2, 12)))
+    if draw(st.booleans()):
+        new += replicas(draw(related_pods("kind")), draw(st.integers(2, 6)), "other")
+    others: list[ApiObject] = [make_namespace(name, **labels) for name, labels in NAMESPACES.items()]
+    cluster = make_cluster(made, running, *others)
+    both(scheduler_of(cluster, draw(st.sampled_from(sorted(CONFIGS))), RELEASES[version]), new, seed=seed)
+
+
 def _nodes(n_nodes: int = 4) -> list[Node]:
     return [make_node(f"n{i}", zone=f"z{i % 2}", cpu="4", memory="8Gi") for i in range(n_nodes)]
 
@@ -108,6 +161,8 @@ def cycles(scheduler: Scheduler, pods: Sequence[Pod]) -> list[str]:
 
 SMALL = make_pod(requests={"cpu": "100m"}, labels={"app": "a"})
 _TERM = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "a"}}}
+_HARD = {**_TERM, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PORT = make_container(ports=[{"containerPort": 80, "hostPort": 80}])
 
 
@@ -126,7 +181,7 @@ _PORT = make_container(ports=[{"containerPort": 80, "hostPort": 80}])
         pytest.param(
             replicas(SMALL, 3),
             [make_object(Service, "s", namespace="default", spec={"selector": {"app": "a"}})],
-            ["pod-00", "pod-01", "pod-02"],
+            ["pod-00"],
             id="default spread constraints of a service",
         ),
         pytest.param(
@@ -135,11 +190,37 @@ _PORT = make_container(ports=[{"containerPort": 80, "hostPort": 80}])
                     labels={"app": "a"},
                     topologySpreadConstraints=[{**_TERM, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}],
                 ),
-                2,
+                4,
             ),
             [],
-            ["pod-00", "pod-01"],
-            id="spread",
+            ["pod-00"],
+            id="soft spread",
+        ),
+        # One zone after the other takes a pod.
+        pytest.param(
+            replicas(make_pod(labels={"app": "a"}, topologySpreadConstraints=[_HARD]), 6), [], ["pod-00"], id="spread"
+        ),
+        # Two zones are fewer than minDomains, so each of them takes one pod.
+        pytest.param(
+            replicas(make_pod(labels={"app": "a"}, topologySpreadConstraints=[{**_HARD, "minDomains": 3}]), 5),
+            [],
+            ["pod-00", "pod-02"],
+            id="spread over more domains than there are",
+        ),
+        pytest.param(
+            replicas(make_pod(labels={"app": "a"}, affinity={"podAntiAffinity": {_REQUIRED: [_TERM]}}), 5),
+            [],
+            ["pod-00", "pod-02"],
+            id="anti-affinity",
+        ),
+        # The first pod matches its own affinity, and decides for the zone of the others.
+        pytest.param(
+            replicas(
+                make_pod(requests={"cpu": "2"}, labels={"app": "a"}, affinity={"podAffinity": {_REQUIRED: [_TERM]}}), 6
+            ),
+            [],
+            ["pod-00", "pod-04"],
+            id="affinity",
         ),
         pytest.param(replicas(make_pod(volumes=mount("two")), 2), objects(), ["pod-00", "pod-01"], id="claim"),
         # The fifth finds no node, and preemption is tried for it.
@@ -156,6 +237,19 @@ def test_only_the_first_of_alike_pods_runs_a_cycle(
     scheduler = Scheduler(make_cluster(_nodes(), [], *others), RELEASES[version])
     assert cycles(scheduler, pods) == expected
     both(scheduler, pods)
+
+
+@pytest.mark.parametrize("action", ["DoNotSchedule", "ScheduleAnyway"])
+def test_pods_on_nodes_that_do_not_count_for_their_constraint_are_not_counted(action: str) -> None:
+    # In this configuration, NodeAffinity does not reject the nodes that the pods do not select.
+    made = [make_node(f"n{i}", labels={ZONE: f"z{i % 2}", **({"disk": "ssd"} if i else {})}) for i in range(4)]
+    constraint = {**_HARD, "whenUnsatisfiable": action}
+    kind = make_pod(
+        requests={"cpu": "1"}, labels={"app": "a"}, nodeSelector={"disk": "ssd"}, topologySpreadConstraints=[constraint]
+    )
+    scheduler = scheduler_of(make_cluster(made), "relations")
+    assert cycles(scheduler, replicas(kind, 8)) == ["pod-00"]
+    both(scheduler, replicas(kind, 8))
 
 
 class Listener(PostBindPlugin):

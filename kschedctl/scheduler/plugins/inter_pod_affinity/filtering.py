@@ -1,11 +1,13 @@
 """The Filter of InterPodAffinity: required terms, by match counts per topology domain."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
@@ -233,6 +235,57 @@ def reject_nodes(state: FilterState, nodes: Overlay, details: Callable[[int, Key
         return (Reason(_STATUSES[number].reasons[0]),)
 
     return Rejections.choose(which, _STATUSES, reasons)
+
+
+class MatchesWithCopies:
+    """The nodes that required terms reject, updated for every copy of the pod that is placed.
+
+    rejected: True for the rejected nodes: bool, shape (n_nodes,). It is replaced by another array when it changes.
+
+    Args:
+        state: The matches without the copies.
+        terms: The pod's terms, namespaces merged.
+        own: The terms of a copy that match the pod (``terms_of_copies``).
+    """
+
+    def __init__(self, cluster: Cluster, state: FilterState, terms: PodTerms, own: PodTerms, pod: Pod) -> None:
+        self._nodes = cluster.overlay()
+        far = Counter(term.topology_key for term in terms.required_anti_affinity if term.matches(pod, {}))
+        theirs = Counter(term.topology_key for term in own.required_anti_affinity)
+        nobody = np.zeros(len(cluster.pods.classes), dtype=np.int64)
+        known = {counts.key for counts in state.existing}
+        new = tuple(KeyCounts.of(cluster, "existing", key, nobody) for key in theirs if key not in known)
+        #: The counts that grow with a copy, and the matches that it adds to its domain.
+        self._growing: list[tuple[KeyCounts, int]] = []
+
+        def growing(counts: KeyCounts, n_matches: int) -> KeyCounts:
+            own = structs.replace(counts, counts=counts.counts.copy())
+            if n_matches:
+                self._growing.append((own, n_matches))
+            return own
+
+        self._state = FilterState(
+            tuple(growing(counts, int(state.matches_itself)) for counts in state.affinity),
+            tuple(growing(counts, far[counts.key]) for counts in state.anti_affinity),
+            tuple(growing(counts, theirs[counts.key]) for counts in (*state.existing, *new)),
+            state.matches_itself,
+        )
+        self._reject()
+
+    def _reject(self) -> None:
+        state, nodes = self._state, self._nodes
+        self.rejected: Mask = ~_near(state, nodes) | _crowded((*state.anti_affinity, *state.existing), nodes)
+
+    def place(self, row: int) -> None:
+        """Place one more copy on a node that is not rejected."""
+        is_first = False
+        for counts, n_matches in self._growing:
+            domain = counts.column.codes[row]
+            if domain >= 0:
+                is_first |= not counts.counts[domain]
+                counts.counts[domain] += n_matches
+        if is_first:
+            self._reject()
 
 
 def _crowded(groups: tuple[KeyCounts, ...], nodes: Overlay) -> Mask:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.common.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError, matches
@@ -27,6 +27,7 @@ from kschedctl.scheduler.framework.explanation import Arithmetic, CountedDomains
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
     Handle,
+    PlacedCopies,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
@@ -37,6 +38,7 @@ from kschedctl.scheduler.framework.runtime import encoded
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
     FilterState,
+    MatchesWithCopies,
     MatchingPods,
     explain_domains,
     prepare,
@@ -46,6 +48,7 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
 )
 from kschedctl.scheduler.plugins.inter_pod_affinity.scoring import (
     RescaledScore,
+    ScoresWithCopies,
     affinity_scores,
     explain_scores,
     normalize,
@@ -56,6 +59,7 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
     PodTerms,
     merge_namespaces,
     parse_pod_terms,
+    terms_of_copies,
 )
 
 
@@ -67,6 +71,25 @@ class _FilterState(msgspec.Struct, frozen=True):
 class _ScoreState(msgspec.Struct, frozen=True):
     scores: Int64Array
     cluster: Cluster
+
+
+class _PlacedCopies(PlacedCopies):
+    """The nodes that required terms reject, and the scores by preferred ones."""
+
+    def __init__(self, matches: MatchesWithCopies | None, scores: ScoresWithCopies | None, n_nodes: int) -> None:
+        self._matches = matches
+        self._scores = scores
+        self.rejected = np.zeros(n_nodes, dtype=np.bool_) if matches is None else matches.rejected
+
+    def place(self, row: int) -> None:
+        if self._matches is not None:
+            self._matches.place(row)
+            self.rejected = self._matches.rejected
+        if self._scores is not None:
+            self._scores.place(row)
+
+    def scores(self, rows: Rows) -> Int64Array | None:
+        return normalize(self._scores.scores[rows]) if self._scores is not None else None
 
 
 class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -184,6 +207,22 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
             return Reach.NOTHING
         return Reach.CLUSTER
+
+    def placed_copies(self, state: CycleState, pod: Pod) -> PlacedCopies | None:
+        try:
+            terms, own = self._merged_terms(pod), terms_of_copies(self.handle.cluster, pod)
+        except SelectorError:
+            return None
+        cluster, weight = self.handle.cluster, self._args.hard_pod_affinity_weight
+        n_nodes = len(cluster.nodes)
+        found, scored = state.read(_FilterState), state.read(_ScoreState)
+        matches = MatchesWithCopies(cluster, found.counts, terms, own, pod) if found is not None else None
+        scores = None
+        if terms.preferred or not self._args.ignore_preferred_terms_of_existing_pods:
+            # PreScore skips a pod without any match so far.
+            raw = scored.scores if scored is not None else np.zeros(n_nodes, dtype=np.int64)
+            scores = ScoresWithCopies(cluster, raw, terms, own, pod, hard_pod_affinity_weight=weight)
+        return _PlacedCopies(matches, scores, n_nodes)
 
     def hard_counts(self, pod: Pod) -> FilterState:
         """Return the match counts of required terms by domain, the pod's terms and those of existing pods.

@@ -3,6 +3,7 @@
 Normalised in float64: ``100 * (score - min) / (max - min)``, truncated; 0 for all nodes if all scores are equal.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -64,6 +65,44 @@ def affinity_scores(
         np.add.at(by_domain, column.codes[present], cluster.pods.sum_per_node(per_class)[present])
         scores += by_domain[column.codes]
     return scores if anything else None
+
+
+class ScoresWithCopies:
+    """The raw scores of all nodes, updated for every copy of the pod that is placed.
+
+    scores: Int64, shape (n_nodes,).
+
+    Args:
+        scores: The scores without the copies.
+        terms: The pod's terms, namespaces merged.
+        own: The terms of a copy that match the pod (``terms_of_copies``).
+        hard_pod_affinity_weight: As in ``affinity_scores``.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        scores: Int64Array,
+        terms: PodTerms,
+        own: PodTerms,
+        pod: Pod,
+        *,
+        hard_pod_affinity_weight: int,
+    ) -> None:
+        self.scores = scores.copy()
+        more: Counter[str] = Counter()
+        for term, weight in (*(each for each in terms.preferred if each[0].matches(pod, {})), *own.preferred):
+            more[term.topology_key] += weight
+        for term in own.required_affinity:
+            more[term.topology_key] += max(hard_pod_affinity_weight, 0)
+        #: The domain of each node, and what a copy adds to the scores of its domain.
+        self._growing = [(cluster.nodes.labels[key].codes, weight) for key, weight in more.items() if weight]
+
+    def place(self, row: int) -> None:
+        """Place one more copy on a node."""
+        for domains, weight in self._growing:
+            if domains[row] >= 0:
+                self.scores[domains == domains[row]] += weight
 
 
 def normalize(scores: Int64Array) -> Int64Array:

@@ -116,6 +116,20 @@ def parse_pod_terms(pod: Pod) -> PodTerms:
     )
 
 
+def terms_of_copies(cluster: Cluster, pod: Pod) -> PodTerms:
+    """Return the terms of a copy of the pod on a node that match the pod.
+
+    Raises SelectorError if a selector is invalid.
+    """
+    terms = parse_pod_terms(pod)
+    namespace_labels = cluster.namespace_labels.get(pod.namespace, _NO_LABELS)
+    return PodTerms(
+        tuple(term for term in terms.required_affinity if term.matches(pod, namespace_labels)),
+        tuple(term for term in terms.required_anti_affinity if term.matches(pod, namespace_labels)),
+        tuple((term, weight) for term, weight in terms.preferred if term.matches(pod, namespace_labels)),
+    )
+
+
 def merge_namespaces(cluster: Cluster, term: AffinityTerm) -> AffinityTerm:
     """Return a term of the pod to place, extended by the namespaces that its namespace selector matches.
 

@@ -251,6 +251,44 @@ def count_domains(cluster: Cluster, constraints: Iterable[SpreadConstraint], pod
     return tuple(out)
 
 
+class SkewWithCopies:
+    """The nodes that a hard constraint rejects, updated for every copy of the pod that is placed.
+
+    rejected: True for the rejected nodes: bool, shape (n_nodes,). It is replaced by another array when it changes.
+
+    Args:
+        found: The matching pods without the copies.
+    """
+
+    def __init__(self, found: DomainCounts) -> None:
+        self._found = found
+        self._counts = found.counts.copy()
+        self._domains = np.flatnonzero(found.exists)
+        self._set_limit()
+
+    def _set_limit(self) -> None:
+        """Find the largest count with which a domain takes a copy, and the nodes of the domains above it."""
+        found = self._found
+        self._fewest = int(self._counts[self._domains].min(initial=_NO_DOMAIN))
+        minimum = 0 if len(self._domains) < found.constraint.min_domains else self._fewest
+        self._limit = found.constraint.max_skew + minimum - found.self_match
+        self.rejected: Mask = np.append(self._counts > self._limit, True)[found.column.codes]
+
+    def place(self, row: int) -> None:
+        """Place one more copy on a node that is not rejected."""
+        found = self._found
+        if not (found.self_match and found.constraint.counts and found.included[row]):
+            return
+        domain = found.column.codes[row]
+        self._counts[domain] += 1
+        count = int(self._counts[domain])
+        # The other domains change only if the fewest matching pods were in this one alone.
+        if count > self._limit or (
+            count == self._fewest + 1 and not np.any(self._counts[self._domains] == self._fewest)
+        ):
+            self._set_limit()
+
+
 def reject_nodes(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
     """Reject nodes by the first constraint whose label they lack or whose skew would be exceeded.
 

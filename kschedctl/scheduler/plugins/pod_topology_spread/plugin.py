@@ -1,6 +1,7 @@
 """PodTopologySpread: the plugin class, which connects counting and scoring to the extension points."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import zip_longest
 
 import msgspec
 import numpy as np
@@ -8,7 +9,7 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.common.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.core import Node, Service
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod
@@ -29,6 +30,7 @@ from kschedctl.scheduler.framework.explanation import Arithmetic, CountedDomains
 from kschedctl.scheduler.framework.interface import (
     FilterPlugin,
     Handle,
+    PlacedCopies,
     PluginError,
     PreFilterPlugin,
     PreFilterResult,
@@ -42,6 +44,7 @@ from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
     SCHEDULE_ANYWAY,
     SYSTEM_DEFAULTS,
     DomainCounts,
+    SkewWithCopies,
     SpreadConstraint,
     count_domains,
     explain_skew,
@@ -52,6 +55,7 @@ from kschedctl.scheduler.plugins.pod_topology_spread.filtering import (
 )
 from kschedctl.scheduler.plugins.pod_topology_spread.scoring import (
     MatchingPerDomain,
+    MatchingWithCopies,
     SpreadScores,
     count_matching,
     explain_normalized,
@@ -115,6 +119,37 @@ class _ScoreState(msgspec.Struct, frozen=True):
     rows: Int64Array
     per_domain: MatchingPerDomain
     require_all: bool
+
+
+class _PlacedCopies(PlacedCopies):
+    """The nodes that hard constraints reject, and the scores by soft ones."""
+
+    def __init__(
+        self, domains: tuple[DomainCounts, ...], soft: MatchingPerDomain | None, pod: Pod, n_nodes: int
+    ) -> None:
+        self._hard = tuple(map(SkewWithCopies, domains))
+        self._soft = MatchingWithCopies(soft, pod) if soft is not None else None
+        self._parts: list[Mask] = []
+        self.rejected = np.zeros(n_nodes, dtype=np.bool_)
+        self._unite()
+
+    def _unite(self) -> None:
+        parts = [each.rejected for each in self._hard]
+        if any(new is not old for new, old in zip_longest(parts, self._parts)):
+            self._parts, self.rejected = parts, np.logical_or.reduce(parts)
+
+    def place(self, row: int) -> None:
+        for each in self._hard:
+            each.place(row)
+        self._unite()
+        if self._soft is not None:
+            self._soft.place(row)
+
+    def scores(self, rows: Rows) -> Int64Array | None:
+        if self._soft is None:
+            return None
+        found = spread_scores(self._soft.per_domain, rows)
+        return normalize(found.scores[rows], found.ignored[rows])
 
 
 class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -208,6 +243,15 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         except PluginError:
             return Reach.CLUSTER
         return Reach.CLUSTER if has_constraints else Reach.NOTHING
+
+    def placed_copies(self, state: CycleState, pod: Pod) -> PlacedCopies | None:
+        hard, soft = state.read(_FilterState), state.read(_ScoreState)
+        return _PlacedCopies(
+            hard.domains if hard is not None else (),
+            soft.per_domain if soft is not None else None,
+            pod,
+            len(self.handle.cluster.nodes),
+        )
 
     def hard_domains(self, pod: Pod) -> tuple[DomainCounts, ...]:
         """Return the matching pods by domain, one entry per hard constraint.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array, Mask, round_half_away
@@ -111,6 +112,40 @@ def spread_scores(per_domain: MatchingPerDomain, rows: Int64Array) -> SpreadScor
         total += np.where(column.present, matching * weight + float(constraint.max_skew - 1), 0.0)
     total[~labelled] = 0.0
     return SpreadScores(tuple(counts), round_half_away(total), ~labelled)
+
+
+class MatchingWithCopies:
+    """The matching pods per domain, updated for every copy of the pod that is placed.
+
+    per_domain: The matching pods with the copies that were placed so far; valid only until the next one is placed.
+
+    Args:
+        per_domain: The matching pods without the copies.
+    """
+
+    def __init__(self, per_domain: MatchingPerDomain, pod: Pod) -> None:
+        self.per_domain = structs.replace(per_domain, matching=tuple(each.copy() for each in per_domain.matching))
+        cluster, labelled = per_domain.cluster, per_domain.labelled
+        #: The matching pods of the constraints that count a copy, by hostname or by another key. For another key: the
+        #: domain of each node as well, and true for nodes that count.
+        self._by_host: list[Int64Array] = []
+        self._by_domain: list[tuple[Int64Array, Int64Array, Mask]] = []
+        for constraint, matching in zip(per_domain.constraints, self.per_domain.matching, strict=True):
+            if not (constraint.counts and constraint.selects(pod)):
+                continue
+            if constraint.topology_key == HOSTNAME:
+                self._by_host.append(matching)
+            else:
+                included = labelled & nodes_included(cluster, constraint, pod)
+                self._by_domain.append((matching, cluster.nodes.labels[constraint.topology_key].codes, included))
+
+    def place(self, row: int) -> None:
+        """Place one more copy on a node."""
+        for matching in self._by_host:
+            matching[row] += 1
+        for matching, domains, included in self._by_domain:
+            if included[row]:
+                matching[domains == domains[row]] += 1
 
 
 def _matching(cluster: Cluster, constraint: SpreadConstraint, pod: Pod) -> Int64Array:
