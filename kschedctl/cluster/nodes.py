@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import is_
 from typing import Final, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from kschedctl.common.wording import near
 from kschedctl.objects.core import ContainerImage, Node, QuantityText, Taint
 from kschedctl.objects.kinds import without_kind
 from kschedctl.objects.resources import exact_units, parse_resources
+from kschedctl.objects.well_known import zone_of
 
 # An index from image names to the nodes that have them, updated incrementally when nodes change.
 
@@ -61,7 +63,9 @@ class Images:
         row_of[source] = np.arange(len(source))
         row_of[-1] = -1
         row = row_of[self._row]
-        others = np.setdiff1d(np.arange(len(nodes)), row)
+        is_other = np.ones(len(nodes), dtype=np.bool_)
+        is_other[row[row >= 0]] = False
+        others = np.flatnonzero(is_other)
         if len(others) * _SHARE > len(nodes):
             return Images(nodes)
         new = object.__new__(Images)
@@ -127,28 +131,27 @@ class Nodes:
 
     def moved(self, objects: Sequence[Node]) -> "Nodes":
         """Return other nodes, keeping what was computed for the nodes that stay."""
-        row = self.row
-        same = [(at := row.get(node.name, -1)) >= 0 and self.objects[at] is node for node in objects]
-        names = tuple(node.name for node in objects)
-        if names == self.names:
-            if all(same):
-                return self
-            source = np.where(same, self.rows, -1)
-        else:
-            source = np.array([row[node.name] if stays else -1 for node, stays in zip(objects, same, strict=True)])
-        source = source.astype(np.int64)
         new = object.__new__(Nodes)
-        new.objects = tuple(objects)
-        new.names, new.row = names, {name: i for i, name in enumerate(names)}
-        others = np.flatnonzero(source < 0)
-        nodes = [objects[at] for at in others.tolist()]
-        new.version = next_version()
-        if names == self.names:
+        new.objects, new.version = tuple(objects), next_version()
+        stays = np.fromiter(map(is_, self.objects, objects), dtype=np.bool_)
+        others = np.flatnonzero(~stays)
+        if len(objects) == len(self) and all(objects[row].name == self.names[row] for row in others.tolist()):
+            if not len(others):
+                return self
+            source = np.where(stays, self.rows, -1)
             # Sharing the mapping object marks the rows as unchanged.
             new.names, new.row = self.names, self.row
-            new.labels = self.labels.patched(others, [node.metadata.labels for node in nodes])
-            new.row_version = _carried(self.row_version, source, others, [new.version] * len(nodes))
+            new.labels = self.labels.patched(others, [objects[row].metadata.labels for row in others.tolist()])
+            new.row_version = _carried(self.row_version, source, others, [new.version] * len(others))
         else:
+            new.names = tuple(node.name for node in objects)
+            new.row = {name: i for i, name in enumerate(new.names)}
+            stay = (
+                at if (at := self.row.get(name, -1)) >= 0 and self.objects[at] is node else -1
+                for name, node in zip(new.names, objects, strict=True)
+            )
+            source = np.fromiter(stay, dtype=np.int64, count=len(objects))
+            others = np.flatnonzero(source < 0)
             new.labels = LabelColumns([node.metadata.labels for node in objects])
             # Rows refer to different nodes, so no row version stays valid.
             new.row_version = np.full(len(objects), new.version, dtype=np.int64)
@@ -161,6 +164,11 @@ class Nodes:
         nodes = [new.objects[row] for row in others.tolist()]
         if new.row is self.row:
             yield from ((name, known[name]) for name in ("rows", "by_name") if name in known)
+        if "zones" in known:
+            zones = [self.zones[row] for row in source.tolist()] if len(self) else [""] * len(source)
+            for row, node in zip(others.tolist(), nodes, strict=True):
+                zones[row] = zone_of(node.metadata.labels)
+            yield "zones", tuple(zones)
         if "unschedulable" in known:
             cordoned = [node.spec.unschedulable for node in nodes]
             yield "unschedulable", _carried(self.unschedulable, source, others, cordoned)
@@ -214,6 +222,11 @@ class Nodes:
         mask = np.zeros(len(names), dtype=np.bool_)
         mask[place[rows]] = True
         return tuple(names[mask].tolist())
+
+    @cached_property
+    def zones(self) -> tuple[str, ...]:
+        """The zone of each node; empty for a node without one."""
+        return tuple(zone_of(node.metadata.labels) for node in self.objects)
 
     @cached_property
     def unschedulable(self) -> Mask:
