@@ -25,6 +25,9 @@ from kschedctl.scheduler.framework.status import Code, Reason, Status
 
 # The verdicts of the filters.
 
+#: The reasons of each plugin that rejects a node.
+PluginReasons = Iterable[tuple[str, Iterable[Reason]]]
+
 
 class _FittingNodes(msgspec.Struct, frozen=True):
     """The verdicts on the nodes of a cluster if no filter rejects them, which all answers for the cluster share."""
@@ -46,21 +49,25 @@ def nodes_data(decision: Decision) -> tuple[NodeData, ...]:
     rejected = {*np.flatnonzero(statuses.code).tolist(), *statuses.extender_verdicts}
     if not rejected:
         return fitting
-    nodes = [*fitting]
+    nodes, (number, distinct) = [*fitting], statuses.distinct()
     for row in rejected:
-        nodes[row] = node_data(decision, row)
+        nodes[row] = _node_data(cluster.nodes, row, distinct[number[row]], statuses.reasons(row))
     return tuple(nodes)
 
 
 def node_data(decision: Decision, row: int) -> NodeData:
     """Return the verdict on the node of a row."""
     verdict = decision.verdict(row)
-    status, zone = verdict.status, decision.cluster.nodes.zones[row]
-    reasons = reasons_data(verdict.reasons, status)
-    return NodeData(verdict.node, zone, verdict.feasible, str(status.code), status.plugin, reasons)
+    return _node_data(decision.cluster.nodes, row, verdict.status, verdict.reasons)
 
 
-def reasons_data(found: Iterable[tuple[str, Iterable[Reason]]], status: Status) -> tuple[ReasonData, ...]:
+def _node_data(nodes: Nodes, row: int, status: Status, found: PluginReasons) -> NodeData:
+    fits = status.code is Code.SUCCESS
+    reasons = reasons_data(found, status)
+    return NodeData(nodes.names[row], nodes.zones[row], fits, str(status.code), status.plugin, reasons)
+
+
+def reasons_data(found: PluginReasons, status: Status) -> tuple[ReasonData, ...]:
     """Return the reasons of plugins as data; those of the status that a node has in the end if there are none."""
     reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in found for reason in some)
     return reasons or tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
