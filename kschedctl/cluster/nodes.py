@@ -16,6 +16,7 @@ from kschedctl.common.wording import near
 from kschedctl.objects.core import ContainerImage, Node, QuantityText, Taint
 from kschedctl.objects.kinds import without_kind
 from kschedctl.objects.resources import exact_units, parse_resources
+from kschedctl.objects.well_known import zone_of
 
 # An index from image names to the nodes that have them, updated incrementally when nodes change.
 
@@ -62,7 +63,9 @@ class Images:
         row_of[source] = np.arange(len(source))
         row_of[-1] = -1
         row = row_of[self._row]
-        others = np.setdiff1d(np.arange(len(nodes)), row)
+        is_other = np.ones(len(nodes), dtype=np.bool_)
+        is_other[row[row >= 0]] = False
+        others = np.flatnonzero(is_other)
         if len(others) * _SHARE > len(nodes):
             return Images(nodes)
         new = object.__new__(Images)
@@ -170,6 +173,11 @@ class Nodes:
         nodes = [new.objects[row] for row in others.tolist()]
         if new.row is self.row:
             yield from ((name, known[name]) for name in ("rows", "by_name") if name in known)
+        if "zones" in known:
+            zones = [self.zones[row] for row in source.tolist()] if len(self) else [""] * len(source)
+            for row, node in zip(others.tolist(), nodes, strict=True):
+                zones[row] = zone_of(node.metadata.labels)
+            yield "zones", tuple(zones)
         if "unschedulable" in known:
             cordoned = [node.spec.unschedulable for node in nodes]
             yield "unschedulable", _carried(self.unschedulable, source, others, cordoned)
@@ -227,6 +235,11 @@ class Nodes:
         mask = np.zeros(len(names), dtype=np.bool_)
         mask[place[rows]] = True
         return tuple(names[mask].tolist())
+
+    @cached_property
+    def zones(self) -> tuple[str, ...]:
+        """The zone of each node; empty for a node without one."""
+        return tuple(zone_of(node.metadata.labels) for node in self.objects)
 
     @cached_property
     def unschedulable(self) -> Mask:

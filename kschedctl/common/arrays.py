@@ -1,5 +1,7 @@
 """The array types of the columns, and arithmetic with Go's semantics where NumPy's differ."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,6 +42,26 @@ def numbered(values: Int64Array) -> tuple[Int64Array, Int64Array]:
     position[values[::-1]] = np.arange(len(values) - 1, -1, -1)
     there = position >= 0
     return position[there], (there.cumsum() - 1)[values]
+
+
+def numbered_together(columns: Iterable[Int64Array], length: int) -> tuple[Int64Array, Int64Array]:
+    """Return where each distinct combination of values occurs first, and which one each position has.
+
+    Args:
+        length: The length of every column.
+
+    Returns: first and number as in ``numbered``, for the combinations in the order of their values
+    """
+    key, n_keys = np.zeros(length, dtype=np.int64), 1
+    for column in columns:
+        first, number = numbered(column)
+        if n_keys * len(first) > np.iinfo(np.int64).max:
+            # There are at most as many combinations as positions.
+            found, key = numbered(key)
+            n_keys = len(found)
+        if len(first) > 1:
+            key, n_keys = key * len(first) + number, n_keys * len(first)
+    return numbered(key)
 
 
 # Integer and float arithmetic with Go's semantics where NumPy's differ.

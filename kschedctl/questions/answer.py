@@ -148,7 +148,7 @@ class Answer(ShownInNotebooks):
 
     def json_bytes(self) -> bytes:
         """The UTF-8 of ``to_json``."""
-        return msgspec.json.encode(_ordered(encoded_json(self, encode_operands)))
+        return encoded_json(_ordered(self), encode_operands)
 
     def to_text(self, width: int | None = None, *, wide: bool = False) -> str:
         """Return the text that the command of the question prints, without the commands that it suggests.
@@ -182,11 +182,16 @@ class Answer(ShownInNotebooks):
         raise NotImplementedError
 
 
-def _ordered(text: msgspec.Raw | bytes) -> dict[str, Any]:
-    # The values stay text: an answer about 1,000 nodes is ordered in 1 ms instead of 10.
-    data: dict[str, Any] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+def _ordered(answer: object) -> dict[str, Any]:
+    """Return the fields of an answer, or of one of its items, by name and in the order in which they are printed."""
+    assert isinstance(answer, msgspec.Struct)
+    config = type(answer).__struct_config__
+    data: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field else {}
+    for name, of in zip(answer.__struct_encode_fields__, answer.__struct_fields__, strict=True):
+        if (value := getattr(answer, of)) is not UNSET:
+            data[name] = value
     if "items" in data:
-        data["items"] = [_ordered(item) for item in msgspec.json.decode(data["items"], type=list[msgspec.Raw])]
+        data["items"] = [_ordered(item) for item in data["items"]]
     own = {name: value for name, value in data.items() if name not in _FIRST and name not in _LAST}
     return (
         {name: data[name] for name in _FIRST if name in data}

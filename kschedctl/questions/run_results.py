@@ -20,7 +20,6 @@ from kschedctl.diagnosis.why.search import suggest
 from kschedctl.diagnosis.why.template import commands_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import CPU, MEMORY, PODS, RequestRules, exact_quantity
-from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.answer_parts import CureData, GroupLossData
 from kschedctl.questions.pod_groups import cause_in_group, pod_group_data
 from kschedctl.questions.simulate.answer import EvictionData, SlowestPodData, UtilisationData
@@ -69,7 +68,7 @@ def utilisation(
 
 
 def _zones(cluster: Cluster) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
-    return np.array([zone_of(node.metadata.labels) for node in cluster.nodes.objects], dtype=np.str_)
+    return np.array(cluster.nodes.zones, dtype=np.str_)
 
 
 # The pod groups that lose members in a simulation, as part of an answer.

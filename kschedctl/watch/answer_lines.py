@@ -14,7 +14,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.resources import PODS, pod_requests, scheduler_units
 from kschedctl.questions.answer import NotModelledData
 from kschedctl.questions.answer_parts import CureData, DiagnosisData
-from kschedctl.questions.explain.explanation import node_data
+from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.node_groups import group_nodes
 from kschedctl.questions.pod_groups import pod_group_data
 from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, missing_data

@@ -9,7 +9,7 @@ from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.selectors import Requirement, label_map_selector, matches, parse_label_selector
-from tests.builders import make_cluster, make_node
+from tests.builders import ZONE, make_cluster, make_node
 from tests.strategies import label_selectors, pod_labels
 
 
@@ -42,6 +42,17 @@ def test_images_of_nodes_that_come_go_and_change_are_those_of_nodes_read_anew() 
     assert holders(gone, "x:1") == ([0, 21], 20)
     changed = gone.moved((make_node("b", images={"y:1": 5}), *plain, named["c"], named["a"]))
     assert (holders(changed, "x:1"), holders(changed, "y:1")) == (([21, 22], 30), ([0], 5))
+
+
+def test_zones_of_nodes_that_come_go_and_change() -> None:
+    named = {name: make_node(name, labels={ZONE: f"zone-{name}"}) for name in ("a", "b", "c")}
+    nodes = Nodes((*named.values(), make_node("none")))
+    assert nodes.zones == ("zone-a", "zone-b", "zone-c", "")
+    gone = nodes.moved((named["c"], make_node("b", labels={ZONE: "other"})))
+    assert (gone.names, gone.zones) == (("c", "b"), ("zone-c", "other"))
+    assert gone.moved((named["c"], named["b"])).zones == ("zone-c", "zone-b")
+    assert gone.moved(()).moved((named["a"],)).zones == ("zone-a",)
+    assert nodes.moved(nodes.objects) is nodes
 
 
 def holders(nodes: Nodes, image: str) -> tuple[list[int], int] | None:

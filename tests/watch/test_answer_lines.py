@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.questions.explain.explanation import node_data
+from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.node_groups import group_nodes
 from kschedctl.questions.provenance import provenance
 from kschedctl.questions.watch.answer import PodGone, PodPlaced, PodWaits

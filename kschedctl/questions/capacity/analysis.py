@@ -18,7 +18,6 @@ from kschedctl.controllers.workloads.template import MadePod, check_number
 from kschedctl.objects.kinds import kind_by_name
 from kschedctl.objects.pod import Pod, PodStatus
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.workload import Job
 from kschedctl.questions.capacity.answer import (
     DomainCopiesData,
@@ -227,10 +226,9 @@ def capacity_answer(
     decision = found.next
     told = explanation(decision, rests_on)
     nodes = decision.cluster.nodes
-    zones = [zone_of(node.metadata.labels) for node in nodes.objects]
     order = np.lexsort((np.array(nodes.names), -found.counts)).tolist()
     copies = tuple(
-        NodeCopiesData(nodes.names[row], zones[row], int(found.counts[row])) for row in order if found.counts[row]
+        NodeCopiesData(nodes.names[row], nodes.zones[row], int(found.counts[row])) for row in order if found.counts[row]
     )
     kind, size = (gang.kind, f" of {counted(gang.pods, 'pod')}") if gang is not None else ("pod", "")
     if not found.total:
@@ -250,7 +248,7 @@ def capacity_answer(
         nodes=copies,
         zones=tuple(
             ZoneCopiesData(zone, len(own), sum(node.copies for node in own))
-            for zone in sorted(set(zones))
+            for zone in sorted(set(nodes.zones))
             for own in ([node for node in copies if node.zone == zone],)
         ),
         message=decision.error or decision.event_message,

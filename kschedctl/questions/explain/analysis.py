@@ -33,7 +33,8 @@ from kschedctl.questions.explain.answer import (
     WorkloadData,
 )
 from kschedctl.questions.explain.daemon_set_verdicts import DaemonSetVerdicts
-from kschedctl.questions.explain.explanation import explanation, node_data, summary
+from kschedctl.questions.explain.explanation import explanation, summary
+from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.explain.request import FEW, ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data, with_new_members
@@ -223,18 +224,18 @@ def decide_together(
         found: dict[object, DecidedPod] = {}
         by_kind: dict[object, DecidedPod] = {}
         on_nodes = DaemonSetVerdicts(cluster, [one for one in members if one.node])
-        for one in members:
-            kind = (on_nodes.key(one) or one.key) if one.node else cluster.kind(one.pod)
+        kinds = [(on_nodes.key(one) or one.key) if one.node else cluster.kind(one.pod) for one in members]
+        for one, kind in zip(members, kinds, strict=True):
             if kind in by_kind:
                 by_kind[kind].alike.append(one)
                 if one.node:
                     by_kind[kind].own_nodes.append(on_nodes.node_data(one))
                 continue
             decided = _decide(cluster, one, seed)
-            key: object
+            key: object = None
             if one.node:
                 key = _on_its_node(decided.decision, one.node)
-            else:
+            elif len(set(kinds)) > 1:
                 # The pod's name is also part of the names of its claims.
                 text = msgspec.json.encode(decided.explanation(), enc_hook=encode_operands).decode()
                 key = text.replace(one.pod.name, "")

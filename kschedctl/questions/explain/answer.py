@@ -293,7 +293,7 @@ class ReasonData(Data, frozen=True):
         return self.data.operands
 
 
-class NodeData(Data, frozen=True):
+class NodeData(Data, frozen=True, gc=False):
     """The result of the filters for a node."""
 
     name: Annotated[str, "The name of the node."]
@@ -343,7 +343,7 @@ class FilterData(Data, frozen=True):
     skipped: Annotated[bool, "True if the filter has nothing to check for this pod."]
 
 
-class PluginScoreData(Data, frozen=True):
+class PluginScoreData(Data, frozen=True, gc=False):
     """A plugin's score for a node."""
 
     raw: Annotated[int, "The score that the plugin returned."]
@@ -351,7 +351,7 @@ class PluginScoreData(Data, frozen=True):
     weighted: Annotated[int, "The normalized score times the plugin's weight."]
 
 
-class NodeScoreData(Data, frozen=True):
+class NodeScoreData(Data, frozen=True, gc=False):
     """The scores of a node."""
 
     name: Annotated[str, "The name of the node."]

@@ -15,7 +15,7 @@ from kschedctl.common.arrays import Rows
 from kschedctl.controllers.workloads.pods import for_node
 from kschedctl.objects.pod import Pod
 from kschedctl.questions.explain.answer import NodeData
-from kschedctl.questions.explain.explanation import node_data
+from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision

@@ -1,7 +1,7 @@
 """The answer of ``explain``, from a decision."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, cast
 
 import numpy as np
@@ -12,7 +12,6 @@ from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis, Situation
 from kschedctl.objects.resources import exact_quantity, pod_requests, scheduler_units
-from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.answer_parts import PodGroupData
 from kschedctl.questions.devices.analysis import allocation_data, place_data
 from kschedctl.questions.devices.answer import AllocationData
@@ -24,21 +23,18 @@ from kschedctl.questions.explain.answer import (
     ConstraintData,
     Explanation,
     FilterData,
-    LeadData,
     NodeData,
-    NodeScoreData,
     OwnerUsageData,
-    PluginScoreData,
     PodData,
     PreemptionData,
     QuotaRefusalData,
-    ReasonData,
     ScoresData,
     SearchData,
     StatusData,
     UsageData,
     VerdictData,
 )
+from kschedctl.questions.explain.node_results import nodes_data, scores_data
 from kschedctl.questions.pod_groups import pod_group_data
 from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope, expansion_data
 from kschedctl.scheduler.cycle.decision import Decision
@@ -48,7 +44,6 @@ from kschedctl.scheduler.devices.allocator import Place, merge_places
 from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import FilterPlugin
-from kschedctl.scheduler.framework.status import Reason, Status
 from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
 from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
 from kschedctl.scheduler.plugins.dynamic_resources.state import State
@@ -145,13 +140,13 @@ def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) 
         return f"{best[0]}, the node it is nominated to"
     if scores is None or verdict.feasible_nodes == 1:
         return best[0]
-    totals = [node.total for node in scores.nodes]
+    total = scores.nodes[0].total
     if verdict.picked is not None and len(best) > 1:
         others = [name for name in best if name != verdict.picked]
-        return f"{verdict.picked} (score {totals[0]}, chosen by the seed; also possible: {listed(others)})"
+        return f"{verdict.picked} (score {total}, chosen by the seed; also possible: {listed(others)})"
     if len(best) > 1:
-        return f"one of {listed(best)} (score {totals[0]} each; kube-scheduler picks at random)"
-    return f"{best[0]} (score {totals[0]}, next best {scores.nodes[1].name} with {totals[1]})"
+        return f"one of {listed(best)} (score {total} each; kube-scheduler picks at random)"
+    return f"{best[0]} (score {total}, next best {scores.nodes[1].name} with {scores.nodes[1].total})"
 
 
 def _searched(pod: PodData, verdict: VerdictData, scores: ScoresData | None, search: SearchData) -> str:
@@ -271,8 +266,8 @@ def explanation(
         admitted: The changes that admission made to the pod.
     """
     pod = _pod(decision, node_name)
-    nodes = _nodes(decision)
-    scores = _scores(decision)
+    nodes = nodes_data(decision)
+    scores = scores_data(decision)
     preemption = _preemption(decision)
     diagnoses = diagnose(decision, node_name)
     in_group = group_of(decision)
@@ -411,58 +406,6 @@ def _constraints(decision: Decision) -> tuple[ConstraintData, ...]:
         for name, plugin in filters
         for each in plugin.counted_domains(decision.state, decision.pod)
     )
-
-
-def _nodes(decision: Decision) -> tuple[NodeData, ...]:
-    if decision.statuses is None:
-        return ()
-    return tuple(node_data(decision, row) for row in range(len(decision.cluster.nodes)))
-
-
-def node_data(decision: Decision, row: int) -> NodeData:
-    """Return the verdict on the node of a row."""
-    node, verdict = decision.cluster.nodes.objects[row], decision.verdict(row)
-    status, zone = verdict.status, zone_of(node.metadata.labels)
-    reasons = reasons_data(verdict.reasons, status)
-    return NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons)
-
-
-def reasons_data(found: Iterable[tuple[str, Iterable[Reason]]], status: Status) -> tuple[ReasonData, ...]:
-    """Return the reasons of plugins as data; those of the status that a node has in the end if there are none."""
-    reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in found for reason in some)
-    return reasons or tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
-
-
-def _scores(decision: Decision) -> ScoresData | None:
-    scores = decision.scores
-    if scores is None:
-        return None
-    names = decision.cluster.nodes.names
-    # From the best down; equal nodes by name, as kube-scheduler chooses one of them at random.
-    order = sorted(range(len(scores.rows)), key=lambda i: (-int(scores.total[i]), names[scores.rows[i]]))
-    nodes = tuple(
-        NodeScoreData(
-            names[scores.rows[i]],
-            int(scores.total[i]),
-            {
-                plugin: PluginScoreData(
-                    int(raw[i]),
-                    int(scores.normalized[plugin][i]),
-                    int(scores.normalized[plugin][i]) * scores.weights[plugin],
-                )
-                for plugin, raw in scores.raw.items()
-            },
-        )
-        for i in order
-    )
-    behind = [node for node in nodes if node.total < nodes[0].total]
-    lead = None
-    if behind:
-        second = [node for node in behind if node.total == behind[0].total]
-        apart = {name: own.weighted - second[0].plugins[name].weighted for name, own in nodes[0].plugins.items()}
-        points = nodes[0].total - second[0].total
-        lead = LeadData(tuple(node.name for node in second), points, {name: n for name, n in apart.items() if n})
-    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes, lead)
 
 
 def _preemption(decision: Decision) -> PreemptionData | None:

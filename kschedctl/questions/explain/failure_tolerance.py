@@ -19,7 +19,6 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.explain.answer import WithstandingData, ZoneLossData
 from kschedctl.scheduler.cycle.cycle import find_nodes_that_fit_pod
 from kschedctl.scheduler.cycle.decision import Decision
@@ -93,8 +92,8 @@ class _Trial:
 
     def _zones(self) -> tuple[ZoneLossData, ...]:
         by_zone = self._by_zone
-        for row, node in enumerate(self._cluster.nodes.objects):
-            by_zone.setdefault(zone_of(node.metadata.labels), []).append(row)
+        for row, zone in enumerate(self._cluster.nodes.zones):
+            by_zone.setdefault(zone, []).append(row)
         feasible = set(self._feasible)
         self._losses = tuple(
             ZoneLossData(zone, len(rows), len(feasible.intersection(rows)), len(self._left(rows)))

@@ -17,12 +17,11 @@ from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass
-from kschedctl.objects.well_known import zone_of
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.questions.answer import same_envelope
 from kschedctl.questions.explain.analysis import DecidedPod, decide_together
 from kschedctl.questions.explain.answer import Explanation, NodeData, ReasonData, StatusData
-from kschedctl.questions.explain.explanation import reasons_data
+from kschedctl.questions.explain.node_results import reasons_data
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import with_new_members
 from kschedctl.questions.preempt.answer import (
@@ -244,7 +243,7 @@ def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None,
     nodes = decision.cluster.nodes
     return PreemptCandidateData(
         candidate.node,
-        zone_of(nodes.objects[nodes.row[candidate.node]].metadata.labels),
+        nodes.zones[nodes.row[candidate.node]],
         tuple(
             _victim(decision, candidate, victim, taken, certain=tied is None or victim.pod in tied.certain)
             for victim in candidate.victims

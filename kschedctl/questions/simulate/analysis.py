@@ -17,7 +17,6 @@ from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.resources import RequestRules
-from kschedctl.objects.well_known import zone_of
 from kschedctl.questions.answer_parts import CureData
 from kschedctl.questions.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.questions.pod_groups import count_words
@@ -312,7 +311,7 @@ def _workloads(
     simulation: Simulation, placed: Sequence[tuple[str, str]], waiting: Sequence[WaitingData]
 ) -> Iterator[WorkloadPlacementData]:
     nodes = simulation.cluster.nodes
-    zones = {name: zone_of(nodes.objects[row].metadata.labels) for name, row in nodes.row.items()}
+    zones = dict(zip(nodes.names, nodes.zones, strict=True))
     of_workload: dict[tuple[str, str, str], Counter[str]] = {}
     totals: Counter[tuple[str, str, str]] = Counter()
     left = [key for group in waiting for key in group.pods]

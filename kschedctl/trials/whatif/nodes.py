@@ -20,7 +20,10 @@ from kschedctl.trials.whatif.pods import Evicted, evict, move_pods
 
 def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
     """Return the cluster with some nodes replaced, by row."""
-    return cluster.with_nodes(replaced.get(row, node) for row, node in enumerate(cluster.nodes.objects))
+    nodes = [*cluster.nodes.objects]
+    for row, node in replaced.items():
+        nodes[row] = node
+    return cluster.with_nodes(nodes)
 
 
 def cordoned(cluster: Cluster, rows: Collection[int]) -> Cluster:

@@ -180,6 +180,11 @@ class Question:
         """All parameters: those of the function itself, and the options of its request."""
         return self.own if self.of_request is None else parameters_with(self.own, self.of_request)
 
+    @cached_property
+    def _fields(self) -> dict[str, msgspec.structs.FieldInfo]:
+        """The fields of all parameters, by the name of the parameter."""
+        return {each.encode_name: each for each in msgspec.structs.fields(self.asks)}
+
     @property
     def name(self) -> str:
         """The name of the question, such as ``explain_pod``."""
@@ -210,7 +215,7 @@ class Question:
         Raises InputError if there is no such parameter, or a value cannot be read.
         """
         edits = {edit.option.flag.removeprefix("--"): edit.option.name for edit in OFFERED} if self.what_ifs else {}
-        fields = {each.encode_name: each for each in msgspec.structs.fields(self.asks)}
+        fields = self._fields
         data: dict[str, Any] = dict(in_path)
         texts: dict[str, tuple[str, ...]] = {}
         for number, (name, value) in enumerate(values):
@@ -248,7 +253,7 @@ class Question:
         content = body if self.body is not Body.NONE else b""
         if self.of_request is None:
             return Asked(query, texts, content, compare)
-        own = self.own(**{each.name: getattr(query, each.name) for each in msgspec.structs.fields(self.own)})
+        own = self.own(**{name: getattr(query, name) for name in self.own.__struct_fields__})
         request = _requested(self.of_request, query, is_complete=is_complete)
         asked = AskedRequest(own, texts, content, compare, request=request)
         if self.check is not None and is_complete:

@@ -28,6 +28,8 @@ from kschedctl.web.workers.messages import CancelTask, Failure, Progress, Result
 T = TypeVar("T")
 #: The time between two messages about progress, and between two looks for a message to cancel, in seconds.
 _STEP: Final = 0.1
+#: The cluster of a what-if has few objects but whole columns: left to itself, the collector frees it too late.
+_TASKS_BETWEEN_COLLECTIONS: Final = 16
 
 
 class FollowedCluster:
@@ -119,6 +121,8 @@ def work(pipe: Connection) -> None:
                 if message.changes is not None:
                     followed.apply(message.changes)
                 pipe.send(_done(followed.now, message, WorkerHandle(pipe, message.number)))
+                if not message.number % _TASKS_BETWEEN_COLLECTIONS:
+                    gc.collect()
 
 
 def _done(cluster: LoadedCluster, task: Task, handle: WorkerHandle) -> Result | Failure:

@@ -25,7 +25,8 @@ from kschedctl.questions.explain.answer import (
     StatusData,
     VerdictData,
 )
-from kschedctl.questions.explain.explanation import explanation, node_data, summary, usage_data
+from kschedctl.questions.explain.explanation import explanation, summary, usage_data
+from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.provenance import Provenance
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.outcome import Outcome
