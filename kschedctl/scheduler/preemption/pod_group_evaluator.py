@@ -87,7 +87,7 @@ def preempt_for_pod_group(
     return PodGroupPostFilterResult(Status(Code.SUCCESS, said), nominated, pods)
 
 
-#: What the victims on a node cost: that there are any, the broken budgets, their priorities, and how many they are.
+#: The cost of the victims on a node: that there are any, the broken budgets, their priorities, and their number.
 _Cost: TypeAlias = tuple[bool, int, tuple[tuple[int, int], ...], int, tuple[tuple[int, int], ...]]
 
 
@@ -170,8 +170,8 @@ def _left_over(
     return victims
 
 
-# Where the pods of a node alone decide whether members fit there, only the nodes with members matter, and each for
-# itself. So units are put back in rounds: in each the next unit of every node, all of them together.
+# Only the nodes with members matter, and each for itself, if the pods of a node alone decide whether members fit there.
+# So units are put back in rounds: in each the next unit of every node, all of them together.
 
 
 def _left_over_on_nodes(
@@ -213,10 +213,11 @@ def _left_over_on_nodes(
 
 
 class _Step(NamedTuple):
-    """Members that are alike, as many as there are worlds; each is placed on its node after those in its world."""
+    """Members that are alike, at most one per node, and the place of each among the members of its node."""
 
     pod: Pod
     state: CycleState
+    #: The members that are placed before it: a world per member, by ascending row of its node.
     before: PodsInWorlds
 
 
@@ -246,6 +247,7 @@ class _MembersOnNodes:
         self.rows: Rows = np.array(sorted(on_node), dtype=np.int64)
         self._steps = []
         for (place, kind), there in sorted(alike.items(), key=lambda each: each[0][0]):
+            there.sort()
             rows = np.array([row for row, _ in there], dtype=np.int64)
             worlds = np.repeat(np.arange(len(there), dtype=np.int64), place)
             placed = np.array([pod for _, before in there for pod in before], dtype=np.int64)
