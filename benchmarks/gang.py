@@ -53,16 +53,17 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
         cluster = (full(free) if kind == "preempt" else free).with_added(group(kind, gang) for gang in gangs)
         cluster = cluster.with_pods(added=[pod for gang in gangs for pod in gang])
         framework = Scheduler(cluster, release).framework(DEFAULT_SCHEDULER_NAME)
-        last, first = timed(_decide, framework, gangs[0])
+        last, first = timed(decide, framework, gangs[0])
         with profiled(args.profile):
-            times = [timed(_decide, framework, gang)[1] for gang in gangs[1:]]
+            times = [timed(decide, framework, gang)[1] for gang in gangs[1:]]
         fitting = sum(member.fits for member in last.members)
         note = f"{len(last.placements)} placements, {fitting} members find a node, {len(last.victims)} victims"
         what = f"a gang of {args.members} pods, {args.nodes:,} nodes: {KINDS[kind]}"
         yield Row(what, statistics.median(times), "ms", f"first {first:.0f} ms; {note}")
 
 
-def _decide(framework: Framework, gang: Sequence[Pod]) -> PodGroupDecision:
+def decide(framework: Framework, gang: Sequence[Pod]) -> PodGroupDecision:
+    """Decide for a gang."""
     return schedule_pod_group(framework, gang)
 
 

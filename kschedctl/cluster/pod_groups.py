@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING, PodRecord
 from kschedctl.cluster.slots import Moves
 from kschedctl.common.arrays import PodIndices
@@ -34,8 +35,12 @@ def scheduled_members(cluster: Cluster, namespace: str, name: str) -> PodIndices
 
 def grouped_pods(cluster: Cluster) -> PodIndices:
     """Return all pods that name a PodGroup: indices into ``Cluster.pods``, ascending."""
-    slots = sorted(slot for members in _group_index(cluster).values() for slot in members)
-    return cluster.pods.mark.indices_of(np.array(slots, dtype=np.int64))
+
+    def found(pods: Pods) -> PodIndices:
+        slots = sorted(slot for members in _group_index(cluster).values() for slot in members)
+        return pods.mark.indices_of(np.array(slots, dtype=np.int64))
+
+    return cluster.pods.moving("grouped pods", found)
 
 
 def groups_with_members(cluster: Cluster) -> tuple[tuple[str, str], ...]:

@@ -140,8 +140,10 @@ class PodRecords(Sequence[PodRecord]):
     def __init__(self, pods: Mark) -> None:
         self._pods = pods
         self._number = len(pods)
-        # The records by index, as long as no pod was added or removed: they are read one by one very often.
-        self._as_read = pods.slots.first_records if self._number == pods.end <= pods.slots.n_first else ()
+        # The pods that were read first have the first slots, up to one that was removed: their records are read one by
+        # one very often.
+        n_whole = int(pods.empty[0]) if len(pods.empty) else pods.end
+        self._first, self._n_first = pods.slots.first_records, min(pods.slots.n_first, n_whole)
 
     def __len__(self) -> int:
         return self._number
@@ -159,8 +161,8 @@ class PodRecords(Sequence[PodRecord]):
             index += self._number
         if not 0 <= index < self._number:
             raise IndexError(index)
-        if self._as_read:
-            return self._as_read[index]
+        if index < self._n_first:
+            return self._first[index]
         return self._pods.slots.record(self._pods.slot_of(index))
 
     def __iter__(self) -> Iterator[PodRecord]:

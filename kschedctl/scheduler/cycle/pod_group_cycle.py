@@ -5,7 +5,7 @@ derived cluster, and the next one sees it. With topology constraints this happen
 outlives an attempt: a group that does not succeed leaves no trace.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +28,7 @@ from kschedctl.scheduler.cycle.pod_group_decision import (
     PodGroupDecision,
     SubgroupDecision,
 )
+from kschedctl.scheduler.cycle.ranking import likeness_of
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import changed_objects
@@ -437,11 +438,23 @@ class _Cycle:
             cluster = assumed(cluster, pod, node)
         return True
 
-    def depends_on_own_node(self, cluster: Cluster, pods: Sequence[Pod]) -> bool:
-        """Report whether the pods of a node alone decide whether members fit there."""
-        kinds = {id(pod.spec): pod for pod in pods}.values()
+    def states_on_own_nodes(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> Sequence[CycleState] | None:
+        """Return the states of members after PreFilter, if the pods of a node alone decide whether they fit there."""
         frameworks = self._framework, self._framework.moved(cluster)
-        return all(_depends_on_own_node(frameworks, pod) for pod in kinds)
+        points = ((ExtensionPoint.PRE_FILTER, PreFilterPlugin), (ExtensionPoint.FILTER, FilterPlugin))
+        plugins = dict.fromkeys(plugin for point, kind in points for plugin in self._framework.plugins(point, kind))
+        declared = [each for each in plugins if each.reads is not None or each.prepares_from is not None]
+        known: dict[Hashable, tuple[CycleState, frozenset[str] | None] | None] = {}
+        states = []
+        for pod, node in proposed:
+            key = msgspec.msgpack.encode(likeness_of(pod)), *(plugin.own_part(pod) for plugin in declared)
+            if key not in known:
+                known[key] = _prepared_for_own_node(frameworks, pod)
+            found = known[key]
+            if found is None or (found[1] is not None and node not in found[1]):
+                return None
+            states.append(found[0])
+        return states
 
     # The outcome for every group and every member.
 
@@ -585,24 +598,33 @@ def _assumed_with_effects(framework: Framework, decision: Decision, pod: Pod, no
     return cluster.with_added(changed) if changed else cluster
 
 
-def _depends_on_own_node(frameworks: Sequence[Framework], pod: Pod) -> bool:
-    """Report whether every filter that some frameworks over clusters run for a pod looks at one node and its pods.
+def _prepared_for_own_node(
+    frameworks: Sequence[Framework], pod: Pod
+) -> tuple[CycleState, frozenset[str] | None] | None:
+    """Return the state of a pod after PreFilter, and the nodes that it allows.
 
-    A filter that PreFilter skips both with all pods and without those removed is skipped with any of them.
+    ``None`` unless every filter that some frameworks over clusters run for the pod looks at one node and its pods. A
+    filter that PreFilter skips both with all pods and without those removed is skipped with any of them.
     """
-    skipped: list[set[str]] = []
+    prepared = []
     for framework in frameworks:
         state = CycleState()
         try:
-            framework.run_pre_filter(state, pod)
+            outcome = framework.run_pre_filter(state, pod)
         except PluginError:
-            return False
-        skipped.append(state.skip_filter_plugins)
-    framework, idle = frameworks[0], set.intersection(*skipped)
+            return None
+        if outcome.status.code is not Code.SUCCESS:
+            return None
+        prepared.append((state, outcome.node_names))
+    framework, idle = frameworks[0], set.intersection(*(state.skip_filter_plugins for state, _ in prepared))
     prepares = set(framework.plugin_names(ExtensionPoint.PRE_FILTER, PreFilterPlugin))
     for name in framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin):
         plugin = framework.plugin_class(name)
-        needs = [plugin.reads, *((plugin.prepares_from,) if name in prepares else ())]
-        if name not in idle and any(each is None or each.pods is Reach.CLUSTER for each in needs):
-            return False
-    return True
+        if name in idle:
+            continue
+        if plugin.reads is None or plugin.reads.pods is Reach.CLUSTER:
+            return None
+        # What PreFilter finds out about pods of any node changes with those of other nodes.
+        if name in prepares and (plugin.prepares_from is None or plugin.prepares_from.pods is not Reach.NOTHING):
+            return None
+    return prepared[0]

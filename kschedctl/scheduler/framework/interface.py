@@ -563,15 +563,15 @@ class PodGroupTrial(Protocol):
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
         """Report whether members fit on given nodes, one after the other."""
 
-    def depends_on_own_node(self, cluster: Cluster, pods: Sequence[Pod]) -> bool:
-        """Report whether the pods of a node alone decide whether members fit there.
+    def states_on_own_nodes(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> Sequence[CycleState] | None:
+        """Return the states of members after PreFilter; ``None`` unless the pods of a node alone decide about it.
 
         Parameters
         ----------
         cluster : Cluster
-            The cluster without some of its pods. It holds for every cluster between that one and the group's own.
-        pods : sequence of Pod
-            The members.
+            The cluster without some of its pods. The states hold for every cluster between it and the group's own.
+        proposed : sequence of tuple of Pod and str
+            The members with their nodes. Members that are alike share a state.
         """
 
 

@@ -79,7 +79,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGr
     def pod_group_post_filter(self, group: PodGroupInfo, trial: PodGroupTrial) -> PodGroupPostFilterResult:
         from kschedctl.scheduler.preemption.pod_group_evaluator import preempt_for_pod_group
 
-        found = preempt_for_pod_group(self.handle.cluster, self.handle.release, group, trial)
+        found = preempt_for_pod_group(self.handle.framework, group, trial)
         rules = self.handle.release.pod_groups
         if rules is None or not rules.says_preemption or not found.status.message:
             return found

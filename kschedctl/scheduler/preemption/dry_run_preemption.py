@@ -137,7 +137,7 @@ def _reprieve(
 # Victims of preemption as units: a pod, or all pods of a group that is evicted as a whole (upstream ``Victim``).
 
 
-class VictimUnit(msgspec.Struct, frozen=True):
+class VictimUnit(msgspec.Struct, frozen=True, gc=False):
     """Pods that are evicted together."""
 
     #: The pods, as indices into ``Cluster.pods``; at least one.
@@ -183,18 +183,24 @@ def victim_units(cluster: Cluster, pods: Iterable[int], release: Release) -> lis
     rules = release.pod_groups
     assert rules is not None
     units: dict[object, VictimUnit] = {}
+    indices = np.array(list(pods), dtype=np.int64)
     starts, records = cluster.pods.start_time, cluster.pods.records
     by_uid = release.victim_ties is VictimTies.BY_UID
     forest = GroupForest.of(cluster, release)
-    for pod in pods:
+    grouped = set(np.intersect1d(indices, grouped_pods(cluster)).tolist())
+    own_columns = (indices, cluster.pods.priority[indices], starts[indices])
+    for pod, priority, start in zip(*(column.tolist() for column in own_columns), strict=True):
         # Most pods are in no group.
-        own = pod_group_of(cluster, pod) if records[pod].spec.pod_group_name else None
+        if pod not in grouped:
+            units[pod] = VictimUnit((pod,), priority, 0, start, records[pod].metadata.uid if by_uid else "")
+            continue
+        own = pod_group_of(cluster, pod)
         # The highest group above the pod that is evicted as a whole.
         whole = [group for group in forest.upwards(own) if group.spec.disrupts_all] if own is not None else []
         key: object = entity_key(whole[-1]) if whole else pod
         if key in units:
             continue
-        members, priority, rank = (pod,), records[pod].priority, 0
+        members, rank = (pod,), 0
         if own is not None:
             priority = pod_priority(cluster, pod, rules)
         if whole:
@@ -202,11 +208,12 @@ def victim_units(cluster: Cluster, pods: Iterable[int], release: Release) -> lis
             rank = 2 if isinstance(whole[-1], CompositePodGroup) else 1
             priority = (whole[-1].spec.priority or 0) if rules.units_have_group_priority else priority
         elif rules.single_members_rank_as_group:
-            rank = int(bool(records[pod].spec.pod_group_name))
+            rank = 1
         # Until 1.36 the start of a group is that of the member found first.
-        start = starts[list(members)].min() if rules.pods_preempt_whole_groups else starts[pod]
+        if rules.pods_preempt_whole_groups:
+            start = int(starts[list(members)].min())
         uid = records[members[0]].metadata.uid if by_uid else ""
-        units[key] = VictimUnit(members, priority, rank, int(start), uid, whole[-1].key if whole else "")
+        units[key] = VictimUnit(members, priority, rank, start, uid, whole[-1].key if whole else "")
     return list(units.values())
 
 
@@ -223,7 +230,9 @@ def units_in_order_of_reprieve(
     together = PodsInWorlds(np.zeros(1, dtype=np.int64), np.zeros(len(pods), dtype=np.int64), pods)
     violated = violated_budgets(cluster, budgets, together, up_to_first=True)
     violating = frozenset(pods[np.logical_or.reduce(violated)].tolist())
-    return sorted(ordered, key=lambda unit: violating.isdisjoint(unit.pods)), violating
+    if violating:
+        ordered.sort(key=lambda unit: violating.isdisjoint(unit.pods))
+    return ordered, violating
 
 
 # The victims on nodes with pods of groups (``SelectVictimsOnNode`` since 1.37).

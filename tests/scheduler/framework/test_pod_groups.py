@@ -50,7 +50,7 @@ class NoTrial(PodGroupTrial):
     def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
         raise AssertionError
 
-    def depends_on_own_node(self, cluster: Cluster, pods: Sequence[Pod]) -> bool:
+    def states_on_own_nodes(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> Sequence[CycleState] | None:
         raise AssertionError
 
 

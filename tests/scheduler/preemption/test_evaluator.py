@@ -1,5 +1,6 @@
 """Messages of a preemption that does not help, the part of extenders, and preemption by groups."""
 
+from collections import Counter
 from typing import Any
 from unittest.mock import patch
 
@@ -366,10 +367,25 @@ def decided(nodes: list[Node], running: list[Pod], members: list[Pod]) -> PodGro
     return schedule_pod_group(Scheduler(cluster, with_groups("1.37")).framework("default-scheduler"), members)
 
 
+def test_only_the_victims_that_are_needed_on_nodes_that_members_take_in_descending_order() -> None:
+    nodes = [make_node(f"n{cpu}", cpu=str(cpu)) for cpu in (3, 4, 5)]
+    running = [
+        make_pod(f"{node.name}-{i}", node=node.name, requests={"cpu": "1"})
+        for node in nodes
+        for i in range(int(node.name[1:]))
+    ]
+    members = make_members("g-0 g-1 g-2", priority=10, requests={"cpu": "2"})
+    found = decided(nodes, running, members)
+    assert [member.nominated for member in found.members] == ["n5", "n4", "n3"]
+    # Nodes of 3, 4 and 5 cpu keep one, two and three pods beside their member.
+    victims = Counter(found.cluster.pods.records[pod].node_name for pod in found.victims)
+    assert victims == {"n3": 2, "n4": 2, "n5": 2}
+
+
 @given(clusters())
 def test_the_short_way_finds_the_same_victims(made: tuple[list[Node], list[Pod], list[Pod]]) -> None:
     short = decided(*made)
-    with patch.object(_Cycle, "depends_on_own_node", return_value=False):
+    with patch.object(_Cycle, "states_on_own_nodes", return_value=None):
         long = decided(*made)
     assert (short.victims, short.outcome, short.status) == (long.victims, long.outcome, long.status)
     assert [member.nominated for member in short.members] == [member.nominated for member in long.members]
