@@ -231,12 +231,7 @@ class PodInterner:
 
     def adopt(self, stored: StoredPods) -> list[PodRecord]:
         """Return the records of pods that another interner has recorded, with the specs and classes of this one."""
-        specs = []
-        for spec in stored.specs:
-            known = self._specs.get(encoded := _encode(spec))
-            if known is None:
-                known = self._specs[encoded] = spec, _encode(_meaning_to_others(spec))
-            specs.append(known[0])
+        specs = [self._shared(spec)[0] for spec in stored.specs]
         class_ids = []
         for pod_class in stored.classes:
             pod = pod_class.pod
@@ -260,6 +255,13 @@ class PodInterner:
         self._last = pod, record
         return record
 
+    def _shared(self, spec: PodSpec) -> tuple[PodSpec, bytes]:
+        """Return the one spec that is equal to a spec with defaults, and its meaning to others, encoded."""
+        known = self._specs.get(encoded := _encode(spec))
+        if known is None:
+            known = self._specs[encoded] = spec, _encode(_meaning_to_others(spec))
+        return known
+
     def _record(self, pod: Pod) -> PodRecord:
         metadata = pod.metadata
         node_name = pod.spec.node_name
@@ -274,8 +276,7 @@ class PodInterner:
         known = self._specs.get(encoded)
         if known is None:
             _check_pod_selectors(written)
-            defaulted = default_pod_spec(written)
-            known = self._specs[encoded] = defaulted, _encode(_meaning_to_others(defaulted))
+            known = self._specs[encoded] = self._shared(default_pod_spec(written))
         spec, meaning = known
         namespace = metadata.namespace or DEFAULT_NAMESPACE
         reported = _reported_resources(pod.status)

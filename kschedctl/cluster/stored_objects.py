@@ -36,8 +36,9 @@ class StoredObjects(msgspec.Struct, frozen=True, array_like=True):
     others: dict[str, msgspec.Raw]
     files: tuple[str, ...]
     runs: tuple[Run, ...]
-    #: The number of items that precede the first one in its list.
-    n_before: int = 0
+    #: The number of documents that precede these objects in their file, and of items in their list.
+    n_documents_before: int = 0
+    n_items_before: int = 0
 
     def __len__(self) -> int:
         return sum(len(run.items) for run in self.runs)
@@ -54,11 +55,11 @@ class StoredObjects(msgspec.Struct, frozen=True, array_like=True):
         records = iter(interner.adopt(self.pods))
         others = {kind: iter(_decoded(encoded, TYPES[kind])) for kind, encoded in self.others.items()}
         for run in self.runs:
-            file, document = self.files[run.file], run.document
+            file, document = self.files[run.file], self.n_documents_before + run.document
             objects: Iterator[Any] = records if run.kind == _RECORD else others[run.kind]
             # The items come first: an iterator that has ended takes no object from the other.
             for item, obj in zip(run.items, objects, strict=False):
-                yield obj, Location(file, document, None if item is None else self.n_before + item)
+                yield obj, Location(file, document, None if item is None else self.n_items_before + item)
 
 
 class ObjectsToStore:

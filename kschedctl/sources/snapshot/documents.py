@@ -45,7 +45,7 @@ _SEPARATOR: Final = b"---"
 _VERSION_KEY: Final = b"apiVersion:"
 _KIND_LINE: Final = re.compile(rb"^kind:", re.MULTILINE)
 
-_ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
+ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 
 
 class YamlText:
@@ -144,7 +144,7 @@ def any_documents(
         return
     number = end = 0
     try:
-        for number, document, envelope in json_documents(text, _ENVELOPES):
+        for number, document, envelope in json_documents(text, ENVELOPES):
             start = skip_blanks(text, end)
             end = start + len(document)
             yield Document(Location(file, number), document, envelope, text, start)
@@ -217,7 +217,7 @@ def _separated(text: bytes) -> bytes:
 def _first_look(value: JsonValue) -> ObjectHeader[Any] | None:
     try:
         if isinstance(value, TEXTS):
-            return _ENVELOPES.decode(value)
+            return ENVELOPES.decode(value)
         return msgspec.convert(value, ObjectHeader[Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -147,7 +147,7 @@ class ListPieces:
         self._beginning = _Beginning(text)
         self._size = os.fstat(stream.fileno()).st_size
         #: The offsets up to which ``stream_list`` has read the text when it looks for the end of a piece.
-        self._read_to = [len(text), *range(len(text) + piece_size, self._size, piece_size)]
+        self._read_to: list[int] = [len(text), *range(len(text) + piece_size, self._size, piece_size)]
         if self._read_to[-1] < self._size:
             self._read_to.append(self._size)
 
@@ -186,7 +186,7 @@ class ListPieces:
         end = self._read_to[number]
         # Usually an end is near; the whole text is not searched.
         for length in (_NEAR, _FAR):
-            begin = max(len(self._beginning.head), end - length)
+            begin: int = max(len(self._beginning.head), end - length)
             last = deque(self._beginning.between.finditer(self._text(begin, end)), maxlen=1)
             if last:
                 return begin + last[0].end()

@@ -353,7 +353,7 @@ class Reading:
         self.summary.files[source.name] += 0
         self.summary.identities.add(source.identity)
 
-    def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+    def _file(self, source: Source) -> Iterator[Read]:
         n_findings = len(self._findings)
         try:
             yield from self._documents_of(source)

@@ -1,15 +1,15 @@
 """The reading of a large input by several processes, with the results and messages of one process.
 
-The input is cut into parts: the pieces of a JSON list, or files of a folder that follow each other. A process reads a
-part as any reading does, and sends its pods as records, so that this process only numbers their specs and classes. The
-parts are added in their order. A part with any problem, or with more than objects, is read again by this process, which
-knows what came before it.
+The input is cut into parts: the pieces of a JSON list, some of many JSON documents, or some of many files of a folder.
+A process reads a part as any reading does, and sends its pods as records, so that this process only numbers their specs
+and classes. The parts are added in their order. If a part has any problem, or more than objects, it is read again by
+this process, which knows what came before it.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import accumulate, groupby, islice
+from itertools import accumulate, groupby, islice, pairwise
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
@@ -20,10 +20,14 @@ from kschedctl.cluster.stored_objects import ObjectsToStore, StoredObjects
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.common.processes import answers_in_order, number_of_readers
+from kschedctl.common.text.characters import utf8_text
+from kschedctl.common.text.json_text import NotJsonError, json_documents
 from kschedctl.common.text.yaml import LARGE as LARGE_YAML
+from kschedctl.common.text.yaml import PART
 from kschedctl.objects.quantity import QuantityError
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.sources.snapshot.clusters import Part
+from kschedctl.sources.snapshot.documents import ENVELOPES, Document
 from kschedctl.sources.snapshot.files import LARGE, Source, read_sources, source_at
 from kschedctl.sources.snapshot.list_stream import ListPieces, NotStreamableError
 from kschedctl.sources.snapshot.objects import EnoughError, Read, Reading
@@ -39,14 +43,18 @@ _PER_FILE: Final = 8 * 1024
 _PER_PROCESS: Final = 16
 
 
+#: The beginning of a JSON document on a line of its own, after the one before it.
+_NEXT_DOCUMENT: Final = b"\n{"
+
+
 class PartRead(NamedTuple):
     """The content of a part, as a process sends it."""
 
     #: `StoredObjects`, encoded.
     objects: bytes
     summary: ReadSummary
-    #: The number of items of a list.
-    n_items: int
+    #: The number of documents, or of items of a list.
+    number: int
     #: The files of each folder that have parts of a cluster.
     parts: dict[str, dict[str, Part]]
     #: For each file of folders, the number of files that were skipped while it was read.
@@ -109,8 +117,8 @@ class ParallelReading(Reading):
                 if part is None:
                     break
                 self.summary.extend(part.summary)
-                yield replace(_DECODER.decode(part.objects), n_before=n_items), location
-                n_items += part.n_items
+                yield replace(_DECODER.decode(part.objects), n_items_before=n_items), location
+                n_items += part.number
                 n_pieces += 1
         if n_pieces < len(pieces):
             yield from self._of_pieces(pieces.stream_from(n_pieces), location, n_items)
@@ -122,9 +130,56 @@ class ParallelReading(Reading):
         except (InputError, NotStreamableError, MemoryError):
             return None
         reading = self._for_part()
-        part = _part_of(reading, reading._of_pieces([piece], location), len(piece.items))
-        # The number of an item is part of the location of what was skipped.
-        return None if part is None or part.summary.passed else part
+        return _part_of_file(reading, reading._of_pieces([piece], location), len(piece.items))
+
+    # Many documents of JSON, of which a part ends before a line with an opening brace. The parts show whether that was
+    # right: a text ends between two documents if it has complete documents alone.
+
+    def _file(self, source: Source) -> Iterator[Read]:
+        cuts = _cuts(source.content, self._jobs * _PER_PROCESS) if self._jobs > 1 else ()
+        if len(cuts) < 2:
+            yield from super()._file(source)
+            return
+        left_out = self.summary.left_out.copy()
+        n_read = n_parts = n_documents = 0
+        with self._answers(partial(self._read_documents, source, cuts), len(cuts)) as answers:
+            for part in answers:
+                if part is None:
+                    break
+                self.summary.extend(part.summary)
+                objects = replace(_DECODER.decode(part.objects), n_documents_before=n_documents)
+                yield objects, Location(source.name)
+                n_read += len(objects)
+                n_documents += part.number
+                n_parts += 1
+        if n_parts == len(cuts):
+            self._count_file(source)
+            return
+        # Only the whole text shows what is wrong, and where.
+        self.summary.left_out = left_out
+        yield from islice(super()._file(source), n_read, None)
+
+    def _read_documents(self, source: Source, cuts: Sequence[slice], number: int) -> PartRead | None:
+        """Read some documents in a process of its own."""
+        reading, text = self._for_part(), source.content[cuts[number - 1]]
+        try:
+            if utf8_text(text, source.name) is not text:
+                return None
+            documents = [
+                Document(Location(source.name, nth), value, envelope, text, 0)
+                for nth, value, envelope in json_documents(text, ENVELOPES)
+            ]
+        except (InputError, NotJsonError, MemoryError):
+            return None
+
+        def objects() -> Iterator[Read]:
+            for document in documents:
+                read = reading._objects_of(document, source)
+                if isinstance(read, InputError):
+                    raise read
+                yield from read
+
+        return _part_of_file(reading, objects(), len(documents))
 
     def _for_part(self) -> Reading:
         """Return an empty reading, for a part."""
@@ -217,7 +272,7 @@ class ParallelReading(Reading):
 
 
 def _part_of(
-    reading: Reading, objects: Iterator[Read], n_items: int = 0, n_passed: Sequence[int] = ()
+    reading: Reading, objects: Iterator[Read], number: int = 0, n_passed: Sequence[int] = ()
 ) -> PartRead | None:
     """Return the content of a part; ``None`` if this process cannot read it as one that has read those before it."""
     store = ObjectsToStore()
@@ -232,7 +287,32 @@ def _part_of(
         return None
     if encoded is None or reading.has_findings or not reading.summary.is_of_objects:
         return None
-    return PartRead(encoded, reading.summary, n_items, reading.parts, n_passed)
+    return PartRead(encoded, reading.summary, number, reading.parts, n_passed)
+
+
+def _part_of_file(reading: Reading, objects: Iterator[Read], number: int) -> PartRead | None:
+    """Return the content of a part of a file.
+
+    Args:
+        number: The number of its documents or items.
+    """
+    part = _part_of(reading, objects, number)
+    # The location of what was skipped has a number that depends on the parts before this one.
+    return None if part is None or part.summary.passed else part
+
+
+def _cuts(text: bytes, most: int) -> list[slice]:
+    """Return the parts of a text of many JSON documents, at most ``most``; none if the text is small or another one."""
+    if len(text) < WORTH or not text.startswith(b"{"):
+        return []
+    size = max(len(text) // most, PART)
+    # A list has no such line; it is not searched to its end.
+    if text.find(_NEXT_DOCUMENT, 0, 2 * size) < 0:
+        return []
+    cuts = [0]
+    while (at := text.find(_NEXT_DOCUMENT, cuts[-1] + size)) >= 0:
+        cuts.append(at + 1)
+    return [slice(begin, end) for begin, end in pairwise([*cuts, len(text)])]
 
 
 def _size(source: Source) -> int:
