@@ -84,9 +84,10 @@ def can_fork() -> bool:
 
     A thread may hold a lock at the moment of the fork, which nobody would release in the new process.
     """
-    from multiprocessing import parent_process
-
-    return sys.platform == "linux" and parent_process() is None and not runs_other_threads()
+    # A worker process has imported it; other processes need not, to know that they are none.
+    loaded = sys.modules.get("multiprocessing.process")
+    is_worker = loaded is not None and loaded.parent_process() is not None
+    return sys.platform == "linux" and not is_worker and not runs_other_threads()
 
 
 class WorkerProcess(Generic[R]):

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO, FileIO
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
@@ -74,6 +74,10 @@ def input_name(path: str | Path) -> str:
 
 #: The size in bytes from which an uncompressed file is streamed.
 LARGE: Final = 64 * 1024 * 1024
+#: The end of the name of a packed file, which is not streamed.
+_PACKED: Final = ".gz"
+#: The same size if all files are to be read later.
+_NOT_EMPTY: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,11 @@ class Source:
     state: State | None = field(default=None, compare=False)
     identity: Hashable = field(default=None, compare=False)
     inside: str = ""
+
+    def below(self, root: str) -> "Source":
+        """Return the source with its path inside a folder or archive."""
+        inside = path_inside(self.name, root)
+        return Source(self.name, self.content, self.named, self.path, self.state, self.identity, inside)
 
 
 def read_sources(
@@ -129,14 +138,14 @@ def read_sources(
         is_other = outside(root, cluster) if cluster else _read_all
         exclusion = exclusion_below(root) if exclusion_below is not None else is_other
         n_passed = len(summary.passed)
-        large = (1 if later else LARGE) if contents else 0
+        large = (_NOT_EMPTY if later else LARGE) if contents else 0
         for source in _read_path(path, stdin, summary, unpacking, exclusion, large):
             if isinstance(source, InputError) or source.named:
                 yield source
             elif why := is_other(source.name, False):
                 summary.passed.append(SkippedFile(source.name, why))
             else:
-                yield replace(source, inside=path_inside(source.name, root))
+                yield source.below(root)
         if cluster:
             # Nothing is missing if a file of another cluster is not read.
             summary.passed[n_passed:] = [
@@ -325,6 +334,9 @@ def _read_entry(
                 summary.passed.append(passed_file(path, reason, stream.read(HEAD), identity))
         except OSError:
             summary.passed.append(SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity))
+    elif large == _NOT_EMPTY and 0 < of.st_size < LARGE and not path.endswith(_PACKED):
+        # It is opened when it is read.
+        yield Source(path, b"", False, path, state(of), identity)
     else:
         yield source_at(path, unpacking, large)
 
@@ -341,7 +353,7 @@ def source_at(path: str, unpacking: Unpacking, large: int = LARGE, inside: str =
         with open(path, "rb", buffering=0) as raw:
             of = os.fstat(raw.fileno())
             identity = of.st_dev, of.st_ino
-            if of.st_size >= large and not (large and path.endswith(".gz")):
+            if of.st_size >= large and not (large and path.endswith(_PACKED)):
                 return Source(path, b"", False, path, state(of), identity, inside)
             content = gunzipped(raw.read(), path, unpacking)
             check_unchanged(raw.fileno(), path, state(of))

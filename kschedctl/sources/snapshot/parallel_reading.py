@@ -34,11 +34,17 @@ from kschedctl.sources.snapshot.objects import EnoughError, Read, Reading
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 
-#: The cost of files from which processes read them. One process takes a tenth of a second for JSON of that cost; two
-#: processes are started in a hundredth.
-WORTH: Final = 8 * 1024**2
-#: The cost of a file is its size in bytes, and that of opening it and of its objects.
-_PER_FILE: Final = 8 * 1024
+# Two processes are started in about 0.02 s. What one process reads in less than a quarter of a second is not worth it.
+
+#: The size in bytes from which processes read documents of JSON: 0.2 to 0.6 s for one process.
+LARGE_DOCUMENTS: Final = 16 * 1024**2
+#: The time in microseconds from which processes read files of folders. It is estimated, for one process, from the
+#: number of files and of bytes; those of YAML take ten times as long.
+WORTH: Final = 250_000
+_PER_FILE: Final = 100
+_BYTES_OF_JSON: Final = 200
+_BYTES_OF_YAML: Final = 20
+_YAML: Final = (".yaml", ".yml")
 #: The number of parts per process, so that processes end at about the same time.
 _PER_PROCESS: Final = 16
 
@@ -70,7 +76,9 @@ class _WaitingFile(NamedTuple):
 
     @property
     def cost(self) -> int:
-        return _size(self.source) + _PER_FILE
+        """The estimated time in which one process reads it, in microseconds."""
+        per_microsecond = _BYTES_OF_YAML if self.source.path.endswith(_YAML) else _BYTES_OF_JSON
+        return _PER_FILE + _size(self.source) // per_microsecond
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(StoredObjects)
@@ -303,7 +311,7 @@ def _part_of_file(reading: Reading, objects: Iterator[Read], number: int) -> Par
 
 def _cuts(text: bytes, most: int) -> list[slice]:
     """Return the parts of a text of many JSON documents, at most ``most``; none if the text is small or another one."""
-    if len(text) < WORTH or not text.startswith(b"{"):
+    if len(text) < LARGE_DOCUMENTS or not text.startswith(b"{"):
         return []
     size = max(len(text) // most, PART)
     # A list has no such line; it is not searched to its end.

@@ -170,7 +170,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(objects, "stream_list", partial(stream_list, piece_size=SMALL))
     monkeypatch.setattr(parallel_reading, "ListPieces", partial(ListPieces, piece_size=SMALL))
     monkeypatch.setattr(parallel_reading, "PART", SMALL)
-    monkeypatch.setattr(parallel_reading, "WORTH", SMALL)
+    monkeypatch.setattr(parallel_reading, "LARGE_DOCUMENTS", SMALL)
+    monkeypatch.setattr(parallel_reading, "WORTH", 0)
 
 
 def write_list(path: Path, items: list[Any], kind: str = "List", indent: int | None = 1) -> Path:
