@@ -53,6 +53,8 @@ SECTIONS: Final = {
         Benchmark("load", "", 3, "--pods 1000 --nodes 50"),
         Benchmark("load", "--pods 150000 --nodes 5000 --repeat 1", 1),
         Benchmark("load", "--pods 2000 --nodes 100 --yaml"),
+        Benchmark("load", "--pods 1900 --nodes 100 --folder --yaml"),
+        Benchmark("load", "--pods 1900 --nodes 100 --folder"),
     ],
     "One decision that no cache knows": [
         Benchmark("cycle", "", 3, "--nodes 3 15 100"),

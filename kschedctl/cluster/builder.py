@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
-from kschedctl.cluster.records import PodInterner, PodRecord
+from kschedctl.cluster.records import FINISHED, PodInterner, PodRecord
+from kschedctl.cluster.stored_objects import StoredObjects
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Place, Subject, field_path
@@ -25,7 +26,6 @@ from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError, check_quant
 from kschedctl.objects.resources import parse_resources
 from kschedctl.objects.selectors import SelectorError, parse_label_selector
 
-_FINISHED = frozenset({"Succeeded", "Failed"})
 #: At most this many Events are kept before the cluster is built; beyond that, the older half is dropped.
 _MOST_EVENTS = 30_000
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -75,17 +75,13 @@ class ClusterBuilder:
                 pod = obj
                 if not pod.namespace:
                     pod = replace(pod, metadata=replace(pod.metadata, namespace=DEFAULT_NAMESPACE))
-                # Removed first, so that a duplicate takes its own position in the order of the snapshot.
-                earlier = self._pods.pop((pod.namespace, pod.name), None)
-                record = self._interner.record(pod) if pod.status.phase not in _FINISHED else None
-                if record is not None:
-                    self._pods[pod.namespace, pod.name] = record
-                self._note(pod, place, is_same=record == earlier)
+                record = self._interner.record(pod) if pod.status.phase not in FINISHED else None
+            self._add_pod((pod.namespace, pod.name), record, place)
             return
         if type(obj) is Node:
             with _errors_at(place, obj):
                 parse_resources(obj.status.allocatable, "status.allocatable")
-            self._note(obj, place, is_same=self._nodes.get(obj.name) == obj)
+            self._note(Node, (obj.namespace, obj.name), place, is_same=self._nodes.get(obj.name) == obj)
             self._nodes[obj.name] = obj
             return
         obj = default_object(obj)
@@ -105,8 +101,20 @@ class ClusterBuilder:
             except SelectorError as error:
                 self.warnings.append(f"{obj.ref} is ignored: spec.selector.{error.path}: {error}")
         of_kind = self._objects.setdefault(type(obj), {})
-        self._note(obj, place, is_same=of_kind.get((obj.namespace, obj.name)) == obj)
-        of_kind[obj.namespace, obj.name] = obj
+        name = obj.namespace, obj.name
+        self._note(type(obj), name, place, is_same=of_kind.get(name) == obj)
+        of_kind[name] = obj
+
+    def add_stored(self, stored: StoredObjects) -> None:
+        """Add objects that another process has read.
+
+        Raises SnapshotError as ``add`` does.
+        """
+        for obj, place in stored.objects(self._interner):
+            if isinstance(obj, PodRecord):
+                self._add_pod(obj.name, obj, place)
+            else:
+                self.add(obj, place)
 
     def build(self, *, server_version: str = "", taken_at: datetime | None = None) -> Cluster:
         """Return the cluster of all objects added so far.
@@ -136,6 +144,14 @@ class ClusterBuilder:
             listed=self.listed,
             not_listed=self.not_listed,
         )
+
+    def _add_pod(self, name: tuple[str, str], record: PodRecord | None, place: Place) -> None:
+        """Add a pod; it has no record if it has finished."""
+        # Removed first, so that a duplicate takes its own position in the order of the snapshot.
+        earlier = self._pods.pop(name, None)
+        if record is not None:
+            self._pods[name] = record
+        self._note(Pod, name, place, is_same=record == earlier)
 
     def _add_event(self, event: Event) -> None:
         """Keep the newest Event of each object and reporter, unless it is about a pod that runs or is gone."""
@@ -174,15 +190,16 @@ class ClusterBuilder:
             if isinstance(claim, ResourceClaim) and claim.status.allocation is not None:
                 yield claim.status.allocation.allocation_timestamp
 
-    def _note(self, obj: ApiObject, place: Place, *, is_same: bool) -> None:
+    def _note(self, kind: type[ApiObject], name: tuple[str, str], place: Place, *, is_same: bool) -> None:
         """Record the place of an object, and a warning about a copy that differs: every must-gather has equal ones."""
-        key = (type(obj), obj.namespace, obj.name)
+        if place == "":
+            return
+        key = (kind, *name)
         earlier = self._places.get(key)
-        if earlier is not None and place != "" and not is_same:
-            name = f"{obj.namespace}/{obj.name}" if obj.namespace else obj.name
-            self._twice.append(f"{type(obj).__name__} {name} is in {earlier} and again in {place}; the later counts")
-        if place != "":
-            self._places[key] = place
+        if earlier is not None and not is_same:
+            shown = "/".join(part for part in name if part)
+            self._twice.append(f"{kind.__name__} {shown} is in {earlier} and again in {place}; the later counts")
+        self._places[key] = place
 
 
 def _seen(event: Event) -> datetime:

@@ -1,9 +1,9 @@
 """The stored form of pods: records, and specs and classes that many pods share and that are stored once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kschedctl.objects.cluster_autoscaler import SAFE_TO_EVICT
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_pod_spec
 from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT
-from kschedctl.objects.meta import Labels, LabelSelector, ObjectMeta
+from kschedctl.objects.meta import Labels, LabelSelector, ObjectMeta, OwnerReference, Time
 from kschedctl.objects.pod import (
     DELETION_COST,
     Affinity,
@@ -32,6 +32,9 @@ PENDING: Final = -1
 LOST: Final = -2
 #: The start time of a pod that has not started; later than any real time.
 NOT_STARTED: Final = 2**63 - 1
+
+#: The phases of pods that have ended, which are no part of a cluster.
+FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -90,6 +93,87 @@ class PodRecord(msgspec.Struct, frozen=True):
         return rows.get(self.status.nominated_node_name, PENDING) if not self.node_name else PENDING
 
 
+# Records as data, for another process or a file.
+
+
+class StoredPod(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A record, with indices in place of what pods share; namespace and labels are those of its class."""
+
+    name: str
+    uid: str
+    class_id: int
+    spec: int
+    owners: int
+    node_name: str
+    created: Time | None
+    deleted: Time | None
+    annotations: Labels
+    status: PodStatus
+
+
+class StoredPods(msgspec.Struct, frozen=True, array_like=True):
+    """Records of pods as data; what they share is stored once, and shared again after decoding."""
+
+    classes: tuple[PodClass, ...]
+    specs: tuple[PodSpec, ...]
+    owners: tuple[tuple[OwnerReference, ...], ...]
+    pods: tuple[StoredPod, ...]
+
+    @classmethod
+    def of(cls, records: Iterable[PodRecord], classes: Iterable[PodClass]) -> Self:
+        """Return records as data.
+
+        Args:
+            classes: The classes that the records refer to.
+        """
+        specs: dict[int, tuple[int, PodSpec]] = {}
+        owners: dict[tuple[OwnerReference, ...], int] = {}
+        pods = []
+        for record in records:
+            metadata = record.metadata
+            pods.append(
+                StoredPod(
+                    metadata.name,
+                    metadata.uid,
+                    record.class_id,
+                    specs.setdefault(id(record.spec), (len(specs), record.spec))[0],
+                    owners.setdefault(metadata.owner_references, len(owners)),
+                    record.node_name,
+                    metadata.creation_timestamp,
+                    metadata.deletion_timestamp,
+                    metadata.annotations,
+                    record.status,
+                )
+            )
+        return cls(tuple(classes), tuple(spec for _, spec in specs.values()), tuple(owners), tuple(pods))
+
+    def records(
+        self, class_ids: Sequence[int], classes: Sequence[PodClass], specs: Sequence[PodSpec]
+    ) -> list[PodRecord]:
+        """Return the records.
+
+        Args:
+            class_ids: The index in ``classes`` of each class here.
+            specs: The specs to use in place of those here.
+        """
+        records = []
+        for pod in self.pods:
+            class_id = class_ids[pod.class_id]
+            shared = classes[class_id].pod.metadata
+            metadata = ObjectMeta(
+                name=pod.name,
+                namespace=shared.namespace,
+                uid=pod.uid,
+                labels=shared.labels,
+                annotations=pod.annotations,
+                creation_timestamp=pod.created,
+                deletion_timestamp=pod.deleted,
+                owner_references=self.owners[pod.owners],
+            )
+            records.append(PodRecord(metadata, class_id, specs[pod.spec], pod.node_name, pod.status))
+        return records
+
+
 # Conversion of pods to records: specs and classes that many pods share are stored once.
 
 _RESIZE_CONDITIONS = frozenset({"PodResizePending"})
@@ -145,6 +229,19 @@ class PodInterner:
             out._class_ids[key] = class_id
         return out
 
+    def adopt(self, stored: StoredPods) -> list[PodRecord]:
+        """Return the records of pods that another interner has recorded, with the specs and classes of this one."""
+        specs = [self._shared(spec)[0] for spec in stored.specs]
+        class_ids = []
+        for pod_class in stored.classes:
+            pod = pod_class.pod
+            key = _class_key(pod.namespace, pod_class.labels, _encode(pod.spec), pod.status, pod_class.terminating)
+            class_id = self._class_ids.setdefault(key, len(self.classes))
+            if class_id == len(self.classes):
+                self.classes.append(pod_class)
+            class_ids.append(class_id)
+        return stored.records(class_ids, self.classes, specs)
+
     def record(self, pod: Pod) -> PodRecord:
         """Return the record of a pod.
 
@@ -157,6 +254,13 @@ class PodInterner:
         record = self._record(pod)
         self._last = pod, record
         return record
+
+    def _shared(self, spec: PodSpec) -> tuple[PodSpec, bytes]:
+        """Return the one spec that is equal to a spec with defaults, and its meaning to others, encoded."""
+        known = self._specs.get(encoded := _encode(spec))
+        if known is None:
+            known = self._specs[encoded] = spec, _encode(_meaning_to_others(spec))
+        return known
 
     def _record(self, pod: Pod) -> PodRecord:
         metadata = pod.metadata
@@ -172,8 +276,7 @@ class PodInterner:
         known = self._specs.get(encoded)
         if known is None:
             _check_pod_selectors(written)
-            defaulted = default_pod_spec(written)
-            known = self._specs[encoded] = defaulted, _encode(_meaning_to_others(defaulted))
+            known = self._specs[encoded] = self._shared(default_pod_spec(written))
         spec, meaning = known
         namespace = metadata.namespace or DEFAULT_NAMESPACE
         reported = _reported_resources(pod.status)
@@ -226,7 +329,7 @@ def _differs_in_name(pod: Pod, other: Pod) -> bool:
 
 
 def _class_key(namespace: str, labels: Labels, meaning: bytes, reported: PodStatus, terminating: bool) -> ClassKey:
-    status = b"" if reported is _NOTHING_REPORTED else _encode(reported)
+    status = b"" if reported is _NOTHING_REPORTED or reported == _NOTHING_REPORTED else _encode(reported)
     return namespace, _encode(labels), meaning, terminating, status
 
 

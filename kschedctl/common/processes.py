@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -84,9 +84,10 @@ def can_fork() -> bool:
 
     A thread may hold a lock at the moment of the fork, which nobody would release in the new process.
     """
-    from multiprocessing import parent_process
-
-    return sys.platform == "linux" and parent_process() is None and not runs_other_threads()
+    # A worker process has imported it; other processes need not, to know that they are none.
+    loaded = sys.modules.get("multiprocessing.process")
+    is_worker = loaded is not None and loaded.parent_process() is not None
+    return sys.platform == "linux" and not is_worker and not runs_other_threads()
 
 
 class WorkerProcess(Generic[R]):
@@ -148,6 +149,60 @@ def _work(answer: Callable[[int], object], pipe: "Connection", inherited: "Seque
             pipe.send(answer(pipe.recv()))
 
 
+#: The maximum number of processes that read an input; with more, the rest of the reading takes most of the time.
+_MOST_READERS: Final = 8
+
+
+def number_of_readers() -> int:
+    """Return the number of processes that read a large input: one per core, and 1 where a fork is not safe."""
+    cores = min(available_cores(), _MOST_READERS)
+    return cores if cores > 1 and can_fork() else 1
+
+
+def answers_in_order(
+    answer: Callable[[int], R | None], n_numbers: int, jobs: int, *, only_safely: bool = False
+) -> "Generator[R | None]":
+    """Yield the answers to the numbers from 1 on, in this order, each as soon as it is known.
+
+    Args:
+        answer: Returns the answer to a number; called in one of up to ``jobs`` processes.
+        only_safely: True to start processes only where a fork is possible and safe.
+
+    Ends early if a process dies, or a fork is not possible or not safe.
+    """
+    from multiprocessing.connection import wait
+
+    waiting = deque(range(1, n_numbers + 1))
+    found: dict[int, R | None] = {}
+    workers: list[WorkerProcess[tuple[R | None]]] = []
+    context = process_context()
+    try:
+        with FORKING:
+            if only_safely and not can_fork():
+                return
+            for _ in range(min(jobs, n_numbers)):
+                # A process that has died answers nothing, so that an answer is never ``None`` itself.
+                workers.append(WorkerProcess(context, lambda number: (answer(number),), workers))
+        for worker in workers:
+            worker.give(waiting.popleft())
+        for number in range(1, n_numbers + 1):
+            while number not in found:
+                ready = wait([worker.pipe for worker in workers if worker.number])
+                for worker in [worker for worker in workers if worker.pipe in ready]:
+                    answered = worker.number
+                    if (received := worker.take()) is None:
+                        return
+                    found[answered] = received[0]
+                    if waiting:
+                        worker.give(waiting.popleft())
+            yield found.pop(number)
+    except OSError:
+        return
+    finally:
+        for worker in workers:
+            worker.end()
+
+
 def answers_of_processes(
     answer: Callable[[int], R | None], n_numbers: int, jobs: int, *, only_safely: bool = False
 ) -> list[R] | None:
@@ -156,35 +211,12 @@ def answers_of_processes(
     Args:
         only_safely: True to start processes only where a fork is possible and safe.
 
-    Returns: The answers in the order of the numbers; ``None`` as soon as one of them is ``None``, or if a process
-        dies or a fork is not possible or not safe.
+    Returns: The answers in the order of the numbers; ``None`` if one of them is ``None``, or if a process dies or a
+        fork is not possible or not safe.
     """
-    from multiprocessing.connection import wait
-
-    waiting = deque(range(1, n_numbers + 1))
-    found: dict[int, R] = {}
-    workers: list[WorkerProcess[R | None]] = []
-    context = process_context()
-    try:
-        with FORKING:
-            if only_safely and not can_fork():
-                return None
-            for _ in range(min(jobs, n_numbers)):
-                workers.append(WorkerProcess(context, answer, workers))
-        for worker in workers:
-            worker.give(waiting.popleft())
-        while len(found) < n_numbers:
-            ready = wait([worker.pipe for worker in workers if worker.number])
-            for worker in [worker for worker in workers if worker.pipe in ready]:
-                number = worker.number
-                if (received := worker.take()) is None:
-                    return None
-                found[number] = received
-                if waiting:
-                    worker.give(waiting.popleft())
-        return [found[number] for number in sorted(found)]
-    except OSError:
-        return None
-    finally:
-        for worker in workers:
-            worker.end()
+    found: list[R] = []
+    for each in answers_in_order(answer, n_numbers, jobs, only_safely=only_safely):
+        if each is None:
+            return None
+        found.append(each)
+    return found if len(found) == n_numbers else None

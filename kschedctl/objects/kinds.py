@@ -1,7 +1,7 @@
 """The kinds that scheduling reads, their types, and the names that kubectl accepts for them."""
 
 from collections.abc import Container, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -78,6 +78,7 @@ LISTED_KINDS: Final = {**KINDS, **EVIDENCE_KINDS}
 CAPTURED_KINDS: Final = {**LISTED_KINDS, **LOCK_KINDS}
 
 
+@lru_cache
 def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
     """Return the type of a kind that scheduling reads, or ``None`` for any other kind.
 
@@ -97,6 +98,7 @@ def file_type(api_version: str, kind: str) -> type[ApiObject] | None:
     return FILE_KINDS.get((_group_of_version(api_version), kind))
 
 
+@lru_cache
 def evidence_type(api_version: str, kind: str) -> type[ApiObject] | None:
     """Return the type of a kind that is evidence for a diagnosis, or ``None`` for any other kind.
 

@@ -52,7 +52,12 @@ LARGE: Final = 8 * 1024**2
 
 
 def yaml_documents(
-    text: bytes | memoryview, file: str, first: int = 1, is_unread: Unread | None = None, shorten: Shorten | None = None
+    text: bytes | memoryview,
+    file: str,
+    first: int = 1,
+    is_unread: Unread | None = None,
+    shorten: Shorten | None = None,
+    lines: LineReader | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the documents of a YAML text as JSON, without empty ones.
 
@@ -63,6 +68,7 @@ def yaml_documents(
             errors are not found.
         shorten: The shortening of objects, which are documents or elements of the ``items`` of a document of the
             kind ``List``; called in processes that read a large text.
+        lines: A reader with ``items_as_text``, whose cache of lines is used again for other texts.
 
     Yields: The document's number, counting empty documents, and its JSON.
 
@@ -78,7 +84,7 @@ def yaml_documents(
                     yield number, json
                 number += counts
             return
-    for number, value, _ in _parsed_values(text, file, first, is_unread, items_as_text=True):
+    for number, value, _ in _parsed_values(text, file, first, is_unread, lines, items_as_text=True):
         yield number, msgspec.json.encode(value)
 
 
@@ -98,12 +104,18 @@ def yaml_values(text: bytes, file: str, first: int = 1) -> Iterator[tuple[int, A
 
 
 def _parsed_values(
-    text: bytes, file: str, first: int, is_unread: Unread | None = None, *, items_as_text: bool
+    text: bytes,
+    file: str,
+    first: int,
+    is_unread: Unread | None = None,
+    lines: LineReader | None = None,
+    *,
+    items_as_text: bool,
 ) -> Iterator[tuple[int, Any, bool]]:
     number = first
     rest = 0
     if may_be_plain(text):
-        reader = LineReader(items_as_text=items_as_text)
+        reader = LineReader(items_as_text=items_as_text) if lines is None else lines
         with suppress(NotPlainError):
             for end, value, counts in documents_by_lines(text, reader, is_unread):
                 if value is not None:

@@ -36,6 +36,8 @@ MAX_LINE: Final = 256 * 1024**2
 class Unpacking:
     """A counter that limits the bytes that one reading unpacks.
 
+    total: The number of bytes that it has unpacked.
+
     Args:
         max_unpacked: The maximum number of bytes, by default 4 GiB. If it is given, the compression ratio is not
             limited.
@@ -44,7 +46,7 @@ class Unpacking:
     def __init__(self, max_unpacked: int | None = None) -> None:
         self.limit = MAX_UNPACKED if max_unpacked is None else max_unpacked
         self._ratio = MAX_RATIO if max_unpacked is None else None
-        self._total = 0
+        self.total = 0
 
     @classmethod
     def piecewise(cls) -> Self:
@@ -70,8 +72,8 @@ class Unpacking:
 
         Raises InputError if a limit is exceeded.
         """
-        self._total += n_bytes
-        if self._total > self.limit:
+        self.total += n_bytes
+        if self.total > self.limit:
             what = "unpacks to" if packed is not None else "is"
             self.refuse(f"{what} more than {size_text(self.limit)}", name)
         if self._ratio is not None and packed is not None and n_of_stream > RATIO_FROM:

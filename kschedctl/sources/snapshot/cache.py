@@ -17,18 +17,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
-from kschedctl.cluster.records import PodClass, PodRecord
+from kschedctl.cluster.records import StoredPods
 from kschedctl.cluster.unread_objects import Unread
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Node
 from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
-from kschedctl.objects.meta import ApiObject, ObjectMeta
-from kschedctl.objects.pod import PodSpec, PodStatus
+from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.files import STDIN, State, check_unchanged, read_sources
 from kschedctl.sources.snapshot.load import Snapshot, load_snapshot
@@ -43,23 +41,11 @@ from kschedctl.sources.snapshot.summary import ReadSummary
 _TYPES: Final = {type_.__name__: type_ for type_ in (*CAPTURED_KINDS.values(), *FILE_KINDS.values())}
 
 
-class CachedPod(msgspec.Struct, frozen=True, array_like=True):
-    """A record of a pod, with an index in place of its spec, and without the labels, which are those of its class."""
-
-    metadata: ObjectMeta
-    class_id: int
-    spec: int
-    node_name: str
-    status: PodStatus
-
-
 class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
     """A loaded snapshot as data."""
 
     nodes: tuple[Node, ...]
-    specs: tuple[PodSpec, ...]
-    classes: tuple[PodClass, ...]
-    pods: tuple[CachedPod, ...]
+    pods: StoredPods
     #: The list of the other objects of each kind, encoded.
     objects: dict[str, msgspec.Raw]
     server_version: str
@@ -77,25 +63,12 @@ class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
 def encode_entry(snapshot: Snapshot) -> bytes | None:
     """Encode a snapshot as it was loaded; ``None`` if decoding would not give an equal one."""
     cluster, summary = snapshot.cluster, snapshot.summary
-    specs: dict[int, tuple[int, PodSpec]] = {}
-    pods = tuple(
-        CachedPod(
-            replace(record.metadata, labels={}),
-            record.class_id,
-            specs.setdefault(id(record.spec), (len(specs), record.spec))[0],
-            record.node_name,
-            record.status,
-        )
-        for record in cluster.pods.records
-    )
     # Identities of files are compared with one another only, and the result of that is stored.
     doubtful = set(map(id, summary.doubtful()))
     passed = [each._replace(identity=None, doubtful=id(each) in doubtful) for each in summary.passed]
     entry = CacheEntry(
         nodes=cluster.nodes.objects,
-        specs=tuple(spec for _, spec in specs.values()),
-        classes=cluster.pods.classes,
-        pods=pods,
+        pods=StoredPods.of(cluster.pods.records, cluster.pods.classes),
         objects={
             kind.__name__: msgspec.Raw(msgspec.msgpack.encode(list(cluster.list(kind)))) for kind in cluster.kinds
         },
@@ -137,21 +110,11 @@ def _of_type(type_: type[Any], value: Any) -> Any:
 
 def snapshot_of(entry: CacheEntry, paths: tuple[str, ...]) -> Snapshot:
     """Return the snapshot of an entry."""
-    classes, specs = entry.classes, entry.specs
-    nodes = Nodes(entry.nodes)
-    records = [
-        PodRecord(
-            replace(pod.metadata, labels=classes[pod.class_id].labels),
-            pod.class_id,
-            specs[pod.spec],
-            pod.node_name,
-            pod.status,
-        )
-        for pod in entry.pods
-    ]
+    nodes, stored = Nodes(entry.nodes), entry.pods
+    records = stored.records(range(len(stored.classes)), stored.classes, stored.specs)
     cluster = Cluster(
         nodes,
-        Pods(records, classes, nodes),
+        Pods(records, stored.classes, nodes),
         {_TYPES[name]: _by_name(objects, _TYPES[name]) for name, objects in entry.objects.items()},
         server_version=entry.server_version,
         taken_at=entry.taken_at,
@@ -182,7 +145,7 @@ def _by_name(encoded: msgspec.Raw, type_: type[ApiObject]) -> dict[tuple[str, st
 # content in a shared folder, so a file counts only if it belongs to the user and nobody else can write it.
 
 #: The number changes with the format of the content.
-_FORMAT: Final = b"kschedctl cache 2\n"
+_FORMAT: Final = b"kschedctl cache 3\n"
 _DIGEST: Final = hashlib.sha256
 _DIGEST_SIZE: Final = 32
 _LENGTH_SIZE: Final = 8

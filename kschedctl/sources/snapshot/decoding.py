@@ -80,6 +80,14 @@ def plain(value: JsonValue) -> Any:
     return _decoded(value, Any) if isinstance(value, TEXTS) else value
 
 
+def plain_or_none(value: JsonValue) -> Any:
+    """Decode a JSON value to dicts and lists; return ``None`` if ``plain`` would raise an error."""
+    try:
+        return plain(value)
+    except InputError:
+        return None
+
+
 def top_level(value: JsonValue) -> dict[str, JsonValue]:
     """Decode the keys of a JSON object; if the object is text, its values stay text.
 

@@ -16,8 +16,8 @@ from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_b
 from kschedctl.common.text.positions import json_position, position_in_tree
 from kschedctl.common.text.tree import RepeatedKey, Step, YamlNode, read_tree, repeated_in_json, repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_documents, yaml_values
-from kschedctl.common.text.yaml_lines import Shorten, Unread
-from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, plain, shown
+from kschedctl.common.text.yaml_lines import LineReader, Shorten, Unread
+from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, elements, plain, plain_or_none, shown
 from kschedctl.sources.snapshot.header import HEADER_FIELD
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ _SEPARATOR: Final = b"---"
 _VERSION_KEY: Final = b"apiVersion:"
 _KIND_LINE: Final = re.compile(rb"^kind:", re.MULTILINE)
 
-_ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
+ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 
 
 class YamlText:
@@ -115,7 +115,13 @@ class Document:
 
 
 def any_documents(
-    content: bytes, file: str, *, as_data: bool = False, is_unread: Unread | None = None, shorten: Shorten | None = None
+    content: bytes,
+    file: str,
+    *,
+    as_data: bool = False,
+    is_unread: Unread | None = None,
+    shorten: Shorten | None = None,
+    lines: LineReader | None = None,
 ) -> Iterator[Document]:
     """Yield the documents of a file, objects or not.
 
@@ -127,17 +133,18 @@ def any_documents(
         is_unread: The YAML documents of which only ``apiVersion`` and ``kind`` are needed, as for
             ``yaml_documents``; not with ``as_data``.
         shorten: The shortening of objects that other processes read, as for ``yaml_documents``.
+        lines: A reader of lines for several files, as for ``yaml_documents``; not with ``as_data``.
 
     Raises InputError if the text is broken, so that the rest cannot be read.
     """
     text = utf8_text(content, file)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"["):
-        yield from _yaml(text, file, as_data=as_data, is_unread=is_unread, shorten=shorten)
+        yield from _yaml(text, file, as_data=as_data, is_unread=is_unread, shorten=shorten, lines=lines)
         return
     number = end = 0
     try:
-        for number, document, envelope in json_documents(text, _ENVELOPES):
+        for number, document, envelope in json_documents(text, ENVELOPES):
             start = skip_blanks(text, end)
             end = start + len(document)
             yield Document(Location(file, number), document, envelope, text, start)
@@ -169,6 +176,7 @@ def _yaml(
     as_data: bool,
     is_unread: Unread | None = None,
     shorten: Shorten | None = None,
+    lines: LineReader | None = None,
 ) -> Iterator[Document]:
     whole = YamlText(text if as_data else _separated(text))
     text = whole.text
@@ -178,7 +186,7 @@ def _yaml(
                 envelope = _first_look(value)
                 yield Document(Location(file, number), value, envelope, whole, number - first + 1, may_repeat)
         else:
-            for number, json in yaml_documents(text, file, first, is_unread, shorten):
+            for number, json in yaml_documents(text, file, first, is_unread, shorten, lines):
                 yield Document(Location(file, number), memoryview(json), _first_look(json), whole, number - first + 1)
     except InputError:
         if broken is None:
@@ -209,7 +217,7 @@ def _separated(text: bytes) -> bytes:
 def _first_look(value: JsonValue) -> ObjectHeader[Any] | None:
     try:
         if isinstance(value, TEXTS):
-            return _ENVELOPES.decode(value)
+            return ENVELOPES.decode(value)
         return msgspec.convert(value, ObjectHeader[Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
@@ -267,6 +275,41 @@ LAYOUTS: Final = {
     VERSION_OF_BUNDLE: frozenset({"info"}),
     SIMULATOR: frozenset({"nodes", "pods"}),
 }
+
+
+#: The kind of an answer of an API server that is no object; in place of objects, it is an error.
+STATUS: Final = "Status"
+#: Kinds that stand for objects without being them, and the reason why they are not read.
+CARRIERS: Final = {
+    ("meta.k8s.io", "Table"): "a Table, which lacks the fields that scheduling reads",
+    ("meta.k8s.io", "PartialObjectMetadata"): "metadata alone, without the fields that scheduling reads",
+    ("template.openshift.io", "Template"): "a Template, which is not processed",
+    ("", "WatchEvent"): "an event of a watch, not an object",
+    ("meta.k8s.io", "WatchEvent"): "an event of a watch, not an object",
+    ("", STATUS): "an error of the API server in place of objects",
+}
+
+
+def is_export(fields: Mapping[str, JsonValue]) -> bool:
+    """Report whether the lists of a document have objects: statistics of a kubelet and graphs have lists of its names.
+
+    Args:
+        fields: The top-level fields, some of which are those of an export of kube-scheduler-simulator.
+    """
+    first: JsonValue
+    n_others = 0
+    for key in SIMULATOR_LISTS.keys() & fields.keys():
+        try:
+            first = next(iter(elements(fields[key])), None)
+        except msgspec.ValidationError:
+            n_others += 1
+            continue
+        if first is not None:
+            value = plain_or_none(first)
+            if isinstance(value, dict) and "metadata" in value:
+                return True
+            n_others += 1
+    return not n_others
 
 
 def steps_to(location: Location, file: str) -> tuple[Step, ...]:

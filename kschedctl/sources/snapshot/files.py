@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO, FileIO
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
@@ -74,6 +74,10 @@ def input_name(path: str | Path) -> str:
 
 #: The size in bytes from which an uncompressed file is streamed.
 LARGE: Final = 64 * 1024 * 1024
+#: The end of the name of a packed file, which is not streamed.
+_PACKED: Final = ".gz"
+#: The same size if all files are to be read later.
+_NOT_EMPTY: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,11 @@ class Source:
     identity: Hashable = field(default=None, compare=False)
     inside: str = ""
 
+    def below(self, root: str) -> "Source":
+        """Return the source with its path inside a folder or archive."""
+        inside = path_inside(self.name, root)
+        return Source(self.name, self.content, self.named, self.path, self.state, self.identity, inside)
+
 
 def read_sources(
     paths: Sequence[str | Path],
@@ -106,6 +115,7 @@ def read_sources(
     exclusion_below: Callable[[str], Exclusion] | None = None,
     *,
     contents: bool = True,
+    later: bool = False,
     cluster: str = "",
 ) -> Iterator[Source | InputError]:
     """Yield the files at the given paths, one at a time, in a fixed order.
@@ -117,6 +127,7 @@ def read_sources(
         unpacking: The limits on decompressed data.
         exclusion_below: Returns the paths to leave out below a folder of ``paths``; ``None`` to read all.
         contents: False to yield each regular file by its path only, as if it were large; archives are not opened.
+        later: True to yield the files of folders by their paths only, unless they are packed or empty.
         cluster: The path of a cluster inside folders and archives, whose other files are skipped; empty to read
             all.
 
@@ -127,13 +138,14 @@ def read_sources(
         is_other = outside(root, cluster) if cluster else _read_all
         exclusion = exclusion_below(root) if exclusion_below is not None else is_other
         n_passed = len(summary.passed)
-        for source in _read_path(path, stdin, summary, unpacking, exclusion, contents=contents):
+        large = (_NOT_EMPTY if later else LARGE) if contents else 0
+        for source in _read_path(path, stdin, summary, unpacking, exclusion, large):
             if isinstance(source, InputError) or source.named:
                 yield source
             elif why := is_other(source.name, False):
                 summary.passed.append(SkippedFile(source.name, why))
             else:
-                yield replace(source, inside=path_inside(source.name, root))
+                yield source.below(root)
         if cluster:
             # Nothing is missing if a file of another cluster is not read.
             summary.passed[n_passed:] = [
@@ -148,8 +160,7 @@ def _read_path(
     summary: ReadSummary,
     unpacking: Unpacking,
     exclusion: Exclusion,
-    *,
-    contents: bool,
+    large: int,
 ) -> Iterator[Source | InputError]:
     name = str(path)
     try:
@@ -158,10 +169,10 @@ def _read_path(
                 raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
             yield from _read_endless(stdin, STDIN_NAME, summary, unpacking)
         elif Path(path).is_dir():
-            yield from _read_folder(name, summary, unpacking, exclusion, LARGE if contents else 0)
+            yield from _read_folder(name, summary, unpacking, exclusion, large)
         else:
             with open(path, "rb", buffering=0) as raw:
-                yield from _read_named(raw, name, summary, unpacking, contents=contents)
+                yield from _read_named(raw, name, summary, unpacking, contents=large > 0)
     except (OSError, ValueError) as error:
         # A path with a NUL is a ValueError.
         yield cannot_read(name, error)
@@ -323,22 +334,32 @@ def _read_entry(
                 summary.passed.append(passed_file(path, reason, stream.read(HEAD), identity))
         except OSError:
             summary.passed.append(SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity))
+    elif large == _NOT_EMPTY and 0 < of.st_size < LARGE and not path.endswith(_PACKED):
+        # It is opened when it is read.
+        yield Source(path, b"", False, path, state(of), identity)
     else:
-        try:
-            yield _source_at(path, unpacking, large)
-        except (OSError, InputError) as error:
-            yield error if isinstance(error, InputError) else cannot_read(path, error)
+        yield source_at(path, unpacking, large)
 
 
-def _source_at(path: str, unpacking: Unpacking, large: int) -> Source:
-    with open(path, "rb", buffering=0) as raw:
-        of = os.fstat(raw.fileno())
-        identity = of.st_dev, of.st_ino
-        if of.st_size >= large and not (large and path.endswith(".gz")):
-            return Source(path, b"", False, path, state(of), identity)
-        content = gunzipped(raw.read(), path, unpacking)
-        check_unchanged(raw.fileno(), path, state(of))
-        return Source(path, content, False, identity=identity)
+def source_at(path: str, unpacking: Unpacking, large: int = LARGE, inside: str = "") -> Source | InputError:
+    """Read a file of a folder.
+
+    Args:
+        large: The size in bytes from which the file is returned by its path only, unless it is packed; 0 for any file.
+
+    Returns: An error if the file cannot be read.
+    """
+    try:
+        with open(path, "rb", buffering=0) as raw:
+            of = os.fstat(raw.fileno())
+            identity = of.st_dev, of.st_ino
+            if of.st_size >= large and not (large and path.endswith(_PACKED)):
+                return Source(path, b"", False, path, state(of), identity, inside)
+            content = gunzipped(raw.read(), path, unpacking)
+            check_unchanged(raw.fileno(), path, state(of))
+            return Source(path, content, False, identity=identity, inside=inside)
+    except (OSError, InputError) as error:
+        return error if isinstance(error, InputError) else cannot_read(path, error)
 
 
 def whole_source(source: Source, unpacking: Unpacking) -> Source:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final, Protocol, cast
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.stored_objects import StoredObjects
 from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed
@@ -16,8 +18,9 @@ from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.clusters import chosen
 from kschedctl.sources.snapshot.files import STDIN, Source, read_sources
 from kschedctl.sources.snapshot.manifest import ManifestReading, ManifestSet
-from kschedctl.sources.snapshot.objects import MOST_CLUSTERS, Reading
+from kschedctl.sources.snapshot.objects import MOST_CLUSTERS, Read, Reading
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
+from kschedctl.sources.snapshot.parallel_reading import ParallelReading
 from kschedctl.sources.snapshot.summary import ReadSummary
 from kschedctl.sources.snapshot.validation import Validation
 
@@ -50,10 +53,18 @@ class SnapshotReader:
     summary: ReadSummary = field(init=False, default_factory=ReadSummary)
 
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
+        # Only a parallel reading returns stored objects.
+        return cast("Iterator[tuple[ApiObject, Location]]", self._reading().objects())
+
+    def in_parts(self) -> Iterator[Read]:
+        """Read the same objects; processes read large parts of the input, unless originals are recorded."""
+        return self._reading(ParallelReading).objects()
+
+    def _reading(self, kind: type[Reading] = Reading) -> Reading:
         cluster = find_cluster(self.paths, self.cluster, self.max_unpacked) if self.cluster else ""
-        return Reading(
+        return kind(
             self.paths, self.stdin, self.summary, max_unpacked=self.max_unpacked, written=self.written, cluster=cluster
-        ).objects()
+        )
 
 
 def find_cluster(paths: Sequence[str | Path], name: str, max_unpacked: int | None = None) -> str:
@@ -180,7 +191,7 @@ def load_snapshot(
     Raises SnapshotError if anything cannot be read; there is no partial result.
     """
     reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked, written=written, cluster=cluster)
-    return build_snapshot(reader, tuple(map(str, paths)), more=more)
+    return _snapshot_of(chain(reader.in_parts(), more), reader.summary, tuple(map(str, paths)))
 
 
 def build_snapshot(
@@ -190,12 +201,16 @@ def build_snapshot(
 
     Raises SnapshotError if an object is invalid.
     """
+    return _snapshot_of(chain(reader, more), reader.summary, paths)
+
+
+def _snapshot_of(objects: Iterable[Read], summary: ReadSummary, paths: tuple[str, ...]) -> Snapshot:
     builder = ClusterBuilder()
-    for obj, place in reader:
-        builder.add(obj, place)
-    for obj, place in more:
-        builder.add(obj, place)
-    summary = reader.summary
+    for obj, place in objects:
+        if isinstance(obj, StoredObjects):
+            builder.add_stored(obj)
+        else:
+            builder.add(obj, place)
     builder.unread.extend(summary.unread())
     builder.warnings.extend(summary.ignored.values())
     builder.listed.update(summary.listed)

@@ -2,16 +2,20 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import islice
+from operator import or_
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Final
+from typing import Any, BinaryIO, ClassVar, Final, TypeAlias
 
 import msgspec
 
+from kschedctl.cluster.stored_objects import StoredObjects
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Subject, Where
+from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.common.wording import listed
 from kschedctl.objects.cluster_autoscaler import STATUS_NAME
 from kschedctl.objects.coordination import LEADER_ANNOTATION, ConfigMap
@@ -30,17 +34,30 @@ from kschedctl.sources.snapshot.content_sniffing import (
     unrendered,
     was_meant,
 )
-from kschedctl.sources.snapshot.decoding import TEXTS, JsonValue, decode, elements, json_text, plain, shown, top_level
+from kschedctl.sources.snapshot.decoding import (
+    TEXTS,
+    JsonValue,
+    decode,
+    elements,
+    json_text,
+    plain,
+    plain_or_none,
+    shown,
+    top_level,
+)
 from kschedctl.sources.snapshot.documents import (
     CAPTURE,
+    CARRIERS,
     LAYOUTS,
     SIMULATOR,
     SIMULATOR_LISTS,
+    STATUS,
     VERSION_OF_BUNDLE,
     Document,
     NoObjectError,
     ObjectHeader,
     any_documents,
+    is_export,
     read_envelope,
 )
 from kschedctl.sources.snapshot.files import (
@@ -53,7 +70,7 @@ from kschedctl.sources.snapshot.files import (
     whole_source,
 )
 from kschedctl.sources.snapshot.header import SnapshotHeader
-from kschedctl.sources.snapshot.list_stream import NotStreamableError, stream_list
+from kschedctl.sources.snapshot.list_stream import NotStreamableError, Piece, stream_list
 from kschedctl.sources.snapshot.names import SUFFIXES
 from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.path_kinds import typed_by_path
@@ -106,21 +123,14 @@ UNREADABLE: Final = "not YAML or JSON"
 BY_PATH: Final = "objects whose kind their path tells"
 EMPTY: Final = "empty"
 
+#: The size in bytes from which a file has its own cache of lines, which ends with it.
+_MANY_LINES: Final = 256 * 1024
+
 _LIST: Final = "List"
 _SIMULATOR_CONFIG: Final = "schedulerConfig"
 #: The kind of a document with the control plane's version in ``gitVersion``.
 _VERSION_KIND: Final = "Info"
 _KIND: Final = re.compile("[A-Za-z][A-Za-z0-9-]*", re.ASCII)
-_STATUS: Final = "Status"
-#: Kinds that stand for objects without being them, and the reason why they are not read.
-CARRIERS: Final = {
-    ("meta.k8s.io", "Table"): "a Table, which lacks the fields that scheduling reads",
-    ("meta.k8s.io", "PartialObjectMetadata"): "metadata alone, without the fields that scheduling reads",
-    ("template.openshift.io", "Template"): "a Template, which is not processed",
-    ("", "WatchEvent"): "an event of a watch, not an object",
-    ("meta.k8s.io", "WatchEvent"): "an event of a watch, not an object",
-    ("", _STATUS): "an error of the API server in place of objects",
-}
 _LEADER: Final = LEADER_ANNOTATION.encode()
 _AUTOSCALER_STATUS: Final = STATUS_NAME.encode()
 #: The field that makes any object a list, in YAML whose first lines determine its kind.
@@ -132,7 +142,11 @@ _ESCAPES: Final = re.compile(rb"\\[xuU/\n]")
 _TAGS: Final = (b"!!", b"!<")
 
 
-class _EnoughError(Exception):
+#: An object that was read, or those of a part of the input that another process has read.
+Read: TypeAlias = tuple[ApiObject, Location] | tuple[StoredObjects, Location]
+
+
+class EnoughError(Exception):
     """The maximum number of reported problems (``MAX_PROBLEMS``) is exceeded."""
 
 
@@ -172,25 +186,21 @@ class Reading:
         self._unpacking = Unpacking(max_unpacked)
         self._findings: list[Finding] = []
         self._written = written
+        # Files of one cluster have many lines in common.
+        self._lines = LineReader()
 
-    def objects(self) -> Iterator[tuple[ApiObject, Location]]:
+    def objects(self) -> Iterator[Read]:
         """Read the objects, each with its location.
 
         Raises InputError if there are problems: an error of the given type with the first ``MAX_PROBLEMS`` (10) of
             them.
         """
         try:
-            for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking, cluster=self._cluster):
-                if isinstance(source, InputError):
-                    self.note(source)
-                    continue
-                for read in self._of_source(source):
-                    # After a problem, the rest is only searched for more problems.
-                    if not self._findings:
-                        yield read
-                # Release this text before the next one is read.
-                del source
-        except _EnoughError:
+            for read in self._of_input():
+                # After a problem, the rest is only searched for more problems.
+                if not self.has_findings:
+                    yield read
+        except EnoughError:
             more = Finding(f"only the first {MAX_PROBLEMS} errors are shown", severity=Severity.INFO)
             raise self._error.together([*self._findings, more]) from None
         except MemoryError:
@@ -234,17 +244,32 @@ class Reading:
             hint=f"files: {', '.join(counts)}{rest}",
         )
 
-    def _of_source(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+    def _of_input(self) -> Iterator[Read]:
+        """Read all files."""
+        for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking, cluster=self._cluster):
+            yield from self._of_source(source)
+            # Release this text before the next one is read.
+            del source
+
+    def _of_source(self, source: Source | InputError) -> Iterator[Read]:
         """Read a file, and record its content in the summary."""
+        if isinstance(source, InputError):
+            self.note(source)
+            return
         summary = self.summary
         before, header = summary.left_out.copy(), summary.header
-        part = Part(0)
+        kinds: Counter[type[ApiObject]] = Counter()
         for read in self._large_file(source) if source.path else self._file(source):
-            summary.n_of_kind[type(read[0]).__name__] += 1
-            summary.files[source.name] += 1
-            if (of_kind := PART_OF_KIND.get(type(read[0]))) is not None:
-                part |= of_kind
+            obj = read[0]
+            if isinstance(obj, StoredObjects):
+                kinds.update(obj.kinds())
+            else:
+                kinds[type(obj)] += 1
             yield read
+        for kind, number in kinds.items():
+            summary.n_of_kind[kind.__name__] += number
+            summary.files[source.name] += number
+        part = reduce(or_, (PART_OF_KIND.get(kind, Part(0)) for kind in kinds), Part(0))
         if summary.header is not header:
             part |= Part.HEADER
         if source.inside:
@@ -262,20 +287,25 @@ class Reading:
         """Report whether input without any object that scheduling depends on is valid."""
         return False
 
+    @property
+    def has_findings(self) -> bool:
+        """True if problems were found."""
+        return bool(self._findings)
+
     def note(self, error: InputError, where: Where = "") -> None:
         """Record the problems of an error, up to ``MAX_PROBLEMS``."""
         for finding in error.findings:
             if len(self._findings) == MAX_PROBLEMS:
-                raise _EnoughError
+                raise EnoughError
             placed = finding.at(where)
             if placed not in self._findings:
                 self._findings.append(placed)
 
-    def _large_file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+    def _large_file(self, source: Source) -> Iterator[Read]:
         """Stream a file if it is a list; read any other file as a whole."""
         summary = self.summary
         left_out, findings = summary.left_out.copy(), list(self._findings)
-        n_read = n_items = 0
+        n_read = 0
         location = Location(source.name, 1)
         assert source.state is not None
         try:
@@ -283,11 +313,9 @@ class Reading:
                 raise NotStreamableError
             with open(source.path, "rb") as stream:
                 check_unchanged(stream.fileno(), source.path, source.state)
-                for piece in stream_list(stream):
-                    for read in self._list(piece.envelope, piece.items, location, n_items):
-                        n_read += 1
-                        yield read
-                    n_items += len(piece.items)
+                for read in self._of_list(stream, location):
+                    n_read += len(read[0]) if isinstance(read[0], StoredObjects) else 1
+                    yield read
                 check_unchanged(stream.fileno(), source.path, source.state)
         except NotStreamableError:
             summary.left_out, self._findings = left_out, findings
@@ -308,11 +336,24 @@ class Reading:
         else:
             self._count_file(source)
 
+    def _of_list(self, stream: BinaryIO, location: Location) -> Iterator[Read]:
+        """Read a file that is a list.
+
+        Raises NotStreamableError, InputError as ``stream_list`` does.
+        """
+        return self._of_pieces(stream_list(stream), location)
+
+    def _of_pieces(self, pieces: Iterable[Piece], location: Location, n_before: int = 0) -> Iterator[Read]:
+        """Read pieces of a list; the first item has the number ``n_before + 1``."""
+        for piece in pieces:
+            yield from self._list(piece.envelope, piece.items, location, n_before)
+            n_before += len(piece.items)
+
     def _count_file(self, source: Source) -> None:
         self.summary.files[source.name] += 0
         self.summary.identities.add(source.identity)
 
-    def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+    def _file(self, source: Source) -> Iterator[Read]:
         n_findings = len(self._findings)
         try:
             yield from self._documents_of(source)
@@ -329,7 +370,12 @@ class Reading:
             is_unread = None if self._as_data else self._is_unread
             shorten = partial(shortened, summary=self.summary) if self._written is None else None
             for document in any_documents(
-                source.content, source.name, as_data=self._as_data, is_unread=is_unread, shorten=shorten
+                source.content,
+                source.name,
+                as_data=self._as_data,
+                is_unread=is_unread,
+                shorten=shorten,
+                lines=self._lines if len(source.content) < _MANY_LINES else None,
             ):
                 n_documents += 1
                 objects = self._objects_of(document, source)
@@ -339,7 +385,7 @@ class Reading:
                         n_read += 1
                         yield read
                     continue
-                value = _python_value(document.value)
+                value = plain_or_none(document.value)
                 seems, lacks_kind = seems or seems_object(value), lacks_kind or is_without_kind(value)
                 if len(no_objects) <= MAX_PROBLEMS:
                     no_objects.append(objects)
@@ -421,7 +467,7 @@ class Reading:
             # Others have fields of these names, too: statistics of a kubelet, graphs, descriptions of an API.
             if (
                 layout is None
-                or (layout == SIMULATOR and not _is_export(fields))
+                or (layout == SIMULATOR and not is_export(fields))
                 or (layout == VERSION_OF_BUNDLE and not server_version(plain(document.value)))
             ):
                 return None
@@ -466,7 +512,7 @@ class Reading:
         if items is not msgspec.UNSET:
             return self._list(envelope, items or (), location)
         if kind.endswith(_LIST) and (kind == _LIST or kind_type(api_version, kind.removesuffix(_LIST)) is not None):
-            other = next((name for name, each in top_level(value).items() if isinstance(_python_value(each), list)), "")
+            other = next((name for name, each in top_level(value).items() if isinstance(plain_or_none(each), list)), "")
             hint = (
                 f'the list "{other}" is not read: lists of objects are in items'
                 if other
@@ -591,7 +637,7 @@ class Reading:
             self.note(InputError(f"{shown(kind)} is not a kind", where=where, path="kind", hint=hint))
             return
         if (reason := CARRIERS.get((group, kind), "")) and (
-            kind != _STATUS or (isinstance(status := _python_value(value), dict) and status.get("status") == "Failure")
+            kind != STATUS or (isinstance(status := plain_or_none(value), dict) and status.get("status") == "Failure")
         ):
             self.summary.passed.append(SkippedFile(str(location), reason, True))
             return
@@ -636,43 +682,14 @@ def _is_autoscaler_status(value: JsonValue) -> bool:
         return False
 
 
-def _python_value(value: JsonValue) -> Any:
-    try:
-        return plain(value)
-    except InputError:
-        return None
-
-
 def _not_an_object(location: Location, envelope: ObjectHeader[Any]) -> InputError:
     missing = "kind" if not envelope.kind else "apiVersion"
     return InputError("is missing", where=location, path=missing, hint="every object needs apiVersion and kind")
 
 
-def _is_export(fields: Mapping[str, JsonValue]) -> bool:
-    """Report whether the lists of a document have objects: statistics of a kubelet and graphs have lists of its names.
-
-    Args:
-        fields: The top-level fields, some of which are those of an export of kube-scheduler-simulator.
-    """
-    first: JsonValue
-    n_others = 0
-    for key in SIMULATOR_LISTS.keys() & fields.keys():
-        try:
-            first = next(iter(elements(fields[key])), None)
-        except msgspec.ValidationError:
-            n_others += 1
-            continue
-        if first is not None:
-            value = _python_value(first)
-            if isinstance(value, dict) and "metadata" in value:
-                return True
-            n_others += 1
-    return not n_others
-
-
 def described(location: Location, api_version: str, kind: str, value: JsonValue) -> Subject:
     """Return a location with the object at it, and its name if it has one."""
-    data = _python_value(value)
+    data = plain_or_none(value)
     metadata = data.get("metadata") if isinstance(data, dict) else None
     names = [metadata.get(key) for key in ("name", "namespace")] if isinstance(metadata, dict) else []
     name, namespace = (name if isinstance(name, str) else "" for name in names or ("", ""))

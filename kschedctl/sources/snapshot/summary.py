@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -95,6 +95,36 @@ class ReadSummary:
     not_listed: set[str] = field(default_factory=set)
     #: The first object of each kind, as a sentence, that is evidence only and has other fields than those known.
     ignored: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_of_objects(self) -> bool:
+        """True if nothing was read but objects and files without any, whose numbers ``extend`` can add."""
+        rest = replace(
+            self,
+            files=Counter(),
+            passed=[],
+            identities=set(),
+            n_of_kind=Counter(),
+            left_out=Counter(),
+            left_out_of={},
+            layouts={},
+            newest=b"",
+            listed={},
+        )
+        return rest == ReadSummary()
+
+    def extend(self, part: "ReadSummary") -> None:
+        """Add the summary of a part of the input that follows and ``is_of_objects``."""
+        self.files.update(part.files)
+        self.passed += part.passed
+        self.identities |= part.identities
+        self.n_of_kind.update(part.n_of_kind)
+        self.left_out.update(part.left_out)
+        self.left_out_of |= part.left_out_of
+        self.layouts |= part.layouts
+        self.newest = max(self.newest, part.newest)
+        for kind, namespace in part.listed.items():
+            self.listed.setdefault(kind, namespace)
 
     @property
     def n_objects(self) -> int:

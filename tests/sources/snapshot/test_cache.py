@@ -141,7 +141,7 @@ WRONG = {
     "cut": lambda whole: whole[:-1],
     "cut in the header": lambda whole: whole[:40],
     "longer": lambda whole: whole + b"\0",
-    "another format": lambda whole: whole.replace(b"cache 2", b"cache 1"),
+    "another format": lambda whole: whole.replace(b"cache 3", b"cache 2"),
     "one bit": lambda whole: whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:],
     "no entry": lambda whole: whole[:50] + described(b"\x90"),
     "a pickle": lambda whole: whole[:50] + described(b"\x80\x05N."),
