@@ -12,6 +12,7 @@ from tests.paths import ROOT
 
 SHOP = str(ROOT / "fixtures/shop/cluster")
 HEAVY = (
+    "pydantic",
     "numpy",
     "msgspec",
     "yaml",
@@ -31,6 +32,7 @@ SLOW = {"email", "http.client", "importlib.metadata", "urllib.request", "xml"}
 #: Modules that no question about a pod of the cluster needs that fits somewhere.
 UNUSED = {
     "concurrent.futures",
+    "pydantic",
     "jinja2",
     "rich.console",
     "kschedctl.controllers.admission.chain",
