@@ -1,7 +1,7 @@
 """The provenance of an answer about a loaded cluster: rules, snapshot, changes and cautions."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import computed_budgets

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.objects.releases.release import LATEST, PATCH_RELEASES, RELEASES, Release
 

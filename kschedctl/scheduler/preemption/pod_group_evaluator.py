@@ -6,7 +6,6 @@ put back one by one as long as the group still fits: those that a budget protect
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
+from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules

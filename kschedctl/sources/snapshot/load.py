@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, Protocol
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kschedctl.cluster.unread_objects import FILE, Unread
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import shortened
 from kschedctl.common.wording import counted, listed
 from kschedctl.sources.snapshot.decoding import JsonText

@@ -5,13 +5,13 @@ holds as long as nothing else changes the cluster, and no plugin has anything to
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Rows
+from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision

@@ -6,9 +6,10 @@ import re
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
 from kschedctl.sources.snapshot.validation import Validation
