@@ -1,6 +1,5 @@
 """Help in sections, with examples; it is written like answers, so that a closed pipe is no error."""
 
-import re
 import shlex
 import sys
 from collections import defaultdict
@@ -14,6 +13,7 @@ from kschedctl.cli.streams import write
 from kschedctl.cli.values import read_plainly
 from kschedctl.common.options import Example
 from kschedctl.common.text.characters import printable
+from kschedctl.common.text.patterns import pattern
 
 # Two examples per command, which are printed at the end of its help.
 
@@ -211,7 +211,7 @@ def summary(text: str) -> str:
 
 #: The key of the raw arguments in the ``meta`` dict of a command's context.
 GIVEN: Final = "kschedctl.given"
-_SHORT: Final = re.compile(r"-[A-Za-z]")
+_SHORT: Final = pattern(r"-[A-Za-z]")
 
 
 def _split(argument: str, short: Mapping[str, Any]) -> tuple[str, ...]:

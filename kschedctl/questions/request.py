@@ -5,7 +5,6 @@
 """
 
 import inspect
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from enum import StrEnum
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple,
 from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example, Option
+from kschedctl.common.text.patterns import pattern
 from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ else:
     AnyPod = Pods = Any
 
 A = TypeVar("A", covariant=True)
-_SECTION = re.compile(r"\n\n(\w+)\n-+\n")
+_SECTION = pattern(r"\n\n(\w+)\n-+\n")
 
 
 class RequestError(InputError):

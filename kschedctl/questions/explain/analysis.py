@@ -1,7 +1,6 @@
 """The analysis behind ``explain``: decisions for pods, with suggestions and other details on request."""
 
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -12,6 +11,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.controllers.workloads.ownership import workload_of
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 # The cause for which a pod is not scheduled, in the scheduler's words.
 
-_NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
+_NODES_SAY: Final = pattern(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
 
 
 def cause(decision: Decision) -> str:
