@@ -61,7 +61,9 @@ class Images:
         row_of[source] = np.arange(len(source))
         row_of[-1] = -1
         row = row_of[self._row]
-        others = np.setdiff1d(np.arange(len(nodes)), row)
+        is_other = np.ones(len(nodes) + 1, dtype=np.bool_)
+        is_other[row] = False
+        others = np.flatnonzero(is_other[:-1])
         if len(others) * _SHARE > len(nodes):
             return Images(nodes)
         new = object.__new__(Images)

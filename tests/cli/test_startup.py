@@ -148,6 +148,13 @@ def test_pod_that_fits_needs_the_decision_alone() -> None:
     assert not modules.intersection(UNUSED)
 
 
+def test_pod_that_does_not_fit_needs_no_masked_arrays() -> None:
+    # NumPy imports them for its functions on sets, such as unique.
+    returned, modules = imported("explain", "shop/search-3", "--snapshot", SHOP)
+    assert returned == 1
+    assert not modules.intersection({"numpy.ma", "pydantic", "jinja2"})
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc lists the threads")
 def test_no_threads_wait_for_matrix_multiplications() -> None:
     run = RUN.replace(
