@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn
 import kschedctl
 from kschedctl.cli.streams import ExitCode, prepare, report, say, write
 from kschedctl.common.errors import ClusterError, KschedctlError
+from kschedctl.common.text.patterns import pattern
 
 # Messages of the library that reads the arguments.
 _WORDS: Final = {
@@ -19,8 +20,8 @@ _WORDS: Final = {
     "Input should be a valid integer.*": "is not a whole number",
     "Input should be a valid number.*": "is not a number",
 }
-_COMMAND: Final = re.compile(r"No such command '(.*?)'\..*", re.DOTALL)
-_EXTRA: Final = re.compile(r"Got unexpected extra argument\S* \((.*)\)\.?", re.DOTALL)
+_COMMAND: Final = pattern(r"No such command '(.*?)'\..*", re.DOTALL)
+_EXTRA: Final = pattern(r"Got unexpected extra argument\S* \((.*)\)\.?", re.DOTALL)
 
 
 def exit_with(answer: Callable[[], int | None]) -> NoReturn:

@@ -1,6 +1,5 @@
 """Help in sections, with examples; it is written like answers, so that a closed pipe is no error."""
 
-import re
 import shlex
 import sys
 from collections import defaultdict
@@ -11,8 +10,10 @@ from typing import Any, Final
 from typer.core import TyperCommand, TyperGroup
 
 from kschedctl.cli.streams import write
+from kschedctl.cli.values import read_plainly
 from kschedctl.common.options import Example
 from kschedctl.common.text.characters import printable
+from kschedctl.common.text.patterns import pattern
 
 # Two examples per command, which are printed at the end of its help.
 
@@ -210,7 +211,7 @@ def summary(text: str) -> str:
 
 #: The key of the raw arguments in the ``meta`` dict of a command's context.
 GIVEN: Final = "kschedctl.given"
-_SHORT: Final = re.compile(r"-[A-Za-z]")
+_SHORT: Final = pattern(r"-[A-Za-z]")
 
 
 def _split(argument: str, short: Mapping[str, Any]) -> tuple[str, ...]:
@@ -236,7 +237,22 @@ def _written(option: Any) -> Any:
     return option
 
 
-class Command(TyperCommand):
+class _Sections:
+    """What commands and groups have in common: plain values, a help that is written, and examples."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [read_plainly(each) for each in super().get_params(ctx)]  # type: ignore[misc]
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return _written(super().get_help_option(ctx))  # type: ignore[misc]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, then the epilog."""
+        write_examples(ctx, formatter)
+        super().format_epilog(ctx, formatter)  # type: ignore[misc]
+
+
+class Command(_Sections, TyperCommand):
     """A command whose help has sections and examples."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -259,24 +275,13 @@ class Command(TyperCommand):
             ),
         ]
 
-    def get_help_option(self, ctx: Any) -> Any:
-        return _written(super().get_help_option(ctx))
-
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, group by group."""
         write_options(self, ctx, formatter)
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples, then the epilog."""
-        write_examples(ctx, formatter)
-        super().format_epilog(ctx, formatter)
 
-
-class CommandGroup(TyperGroup):
+class CommandGroup(_Sections, TyperGroup):
     """A command with subcommands whose help has sections and examples."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        return _written(super().get_help_option(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, group by group, then the subcommands."""
@@ -287,8 +292,3 @@ class CommandGroup(TyperGroup):
     def summaries(self, context: Any) -> Mapping[str, str]:
         """Return the first sentence of the help of each subcommand, by name."""
         return {name: summary(command.help or "") for name, command in self.commands.items()}
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples, then the epilog."""
-        write_examples(ctx, formatter)
-        super().format_epilog(ctx, formatter)

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from threading import Condition
 from typing import Protocol
+
+from kschedctl.common.dataclass import dataclass
 
 Callback = Callable[[], None]
 

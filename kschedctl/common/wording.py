@@ -1,9 +1,10 @@
 """Names, labels and numbers in sentences, and the known names that a mistyped one was meant for."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
+
+from kschedctl.common.text.patterns import pattern
 
 _NAMED: Final = 5
 #: The minimum similarity of a suggested name, from 0 to 1, and its maximum distance from the best similarity.
@@ -88,7 +89,7 @@ def counted_with(total: int, noun: str, some: int, one: str, several: str = "") 
 #: The least length of names in which a letter may be replaced, and of names with two mistakes.
 _LONG: Final = 5
 _VERY_LONG: Final = 9
-_PARTS: Final = re.compile(r"[-_./:]")
+_PARTS: Final = pattern(r"[-_./:]")
 _SEPARATORS: Final = str.maketrans("", "", "-_. ")
 
 

@@ -5,13 +5,14 @@ Components are recognized by the names of their pods and namespaces, as nothing 
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.records import PodRecord
+from kschedctl.common.dataclass import dataclass
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND
@@ -27,11 +28,11 @@ from kschedctl.scheduler.plugins.taint_toleration import untolerated_taint
 from kschedctl.scheduler.volumes.csi_nodes import CSINodes, driver_of
 
 #: The names of pods of network plugins (CNI).
-_NETWORK_PLUGIN: Final = re.compile(
+_NETWORK_PLUGIN: Final = pattern(
     r"(^|-)cni(-|$)|calico|canal|cilium|flannel|weave|antrea|kindnet|kube-ovn|ovnkube|aws-node|kube-router"
 )
 #: The names of pods that may create volumes.
-_PROVISIONER: Final = re.compile(r"csi|provisioner")
+_PROVISIONER: Final = pattern(r"csi|provisioner")
 #: Words in the names of provisioners and taints that tell no two of them apart.
 _COMMON: Final = frozenset(
     {"csi", "com", "io", "k8s", "x", "org", "net", "dev", "cloud", "cluster", "local", "driver", "storage", "sigs"}
@@ -276,7 +277,7 @@ def is_csi_driver(cluster: Cluster, provisioner: str) -> bool:
 
 
 _PROVISIONING_FAILED: Final = "ProvisioningFailed"
-_FAILED_TO_PROVISION: Final = re.compile(r'^failed to provision volume with StorageClass "[^"]*": ')
+_FAILED_TO_PROVISION: Final = pattern(r'^failed to provision volume with StorageClass "[^"]*": ')
 
 
 def failure_of_provisioner(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> str:

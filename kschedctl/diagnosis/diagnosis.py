@@ -2,19 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
 
-from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.common.arrays import Mask, Rows
+from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
@@ -25,6 +24,9 @@ from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.risk import Risk
+
+if TYPE_CHECKING:
+    from kschedctl.autoscaler.expansion import Expansion
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +59,7 @@ class Diagnosis:
     #: Commands that show what the snapshot does not contain.
     checks: tuple[str, ...] = ()
     #: The answer of the autoscaler of nodes, beside the first cause; ``None`` if there is none.
-    expansion: Expansion | None = None
+    expansion: "Expansion | None" = None
 
 
 # The facts that rules about a pod look at: the decision, and the nodes by the filters that reject them.

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Finding, Position, Severity, field_path
 from kschedctl.common.wording import counted, listed
 from kschedctl.linter.file_text import Region

@@ -1,10 +1,11 @@
 """Validation of names, labels and other texts, in the words of Kubernetes' validation."""
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
+
+from kschedctl.common.text.patterns import pattern
 
 _NAME: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _NAME_RULE: Final = (
@@ -35,11 +36,11 @@ _UNDERSCORED_TEXT: Final = (
     "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     f"'{_UNDERSCORED_SUBDOMAIN}')"
 )
-_MATCH_NAME: Final = re.compile(_NAME).fullmatch
-_MATCH_LABEL_VALUE: Final = re.compile(_LABEL_VALUE).fullmatch
-_MATCH_LABEL: Final = re.compile(_LABEL).fullmatch
-_MATCH_SUBDOMAIN: Final = re.compile(_SUBDOMAIN).fullmatch
-_MATCH_UNDERSCORED: Final = re.compile(_UNDERSCORED_SUBDOMAIN).fullmatch
+_MATCH_NAME: Final = pattern(_NAME).fullmatch
+_MATCH_LABEL_VALUE: Final = pattern(_LABEL_VALUE).fullmatch
+_MATCH_LABEL: Final = pattern(_LABEL).fullmatch
+_MATCH_SUBDOMAIN: Final = pattern(_SUBDOMAIN).fullmatch
+_MATCH_UNDERSCORED: Final = pattern(_UNDERSCORED_SUBDOMAIN).fullmatch
 _NATIVE: Final = "kubernetes.io/"
 _QUOTA_PREFIX: Final = "requests."
 _NONE: Final[tuple[str, ...]] = ()
@@ -136,12 +137,12 @@ def too_long(value: str, most: int) -> bool:
 #
 # Each function returns or yields the problems, in the words of Kubernetes' validation; no problem means valid.
 
-_PORT_NAME: Final = re.compile("[-a-z0-9]+").fullmatch
-_PERCENT: Final = re.compile("[0-9]+%").fullmatch
-_HTTP_HEADER: Final = re.compile("[-A-Za-z0-9]+").fullmatch
-_ENV_VAR: Final = re.compile("[-._a-zA-Z][-._a-zA-Z0-9]*").fullmatch
-_CONFIG_KEY: Final = re.compile("[-._a-zA-Z0-9]+").fullmatch
-_LEADING_ZEROS: Final = re.compile(r"(^|[.:])0+(?=[0-9]+(\.|$))")
+_PORT_NAME: Final = pattern("[-a-z0-9]+").fullmatch
+_PERCENT: Final = pattern("[0-9]+%").fullmatch
+_HTTP_HEADER: Final = pattern("[-A-Za-z0-9]+").fullmatch
+_ENV_VAR: Final = pattern("[-._a-zA-Z][-._a-zA-Z0-9]*").fullmatch
+_CONFIG_KEY: Final = pattern("[-._a-zA-Z0-9]+").fullmatch
+_LEADING_ZEROS: Final = pattern(r"(^|[.:])0+(?=[0-9]+(\.|$))")
 _MAX_ID: Final = 2**31 - 1
 
 

@@ -1,11 +1,11 @@
 """The Pod (core/v1), limited to the fields that scheduling reads."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import field
 
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.core import Condition, ResourceList, Taint
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Int64, LabelSelector, Time
 from kschedctl.objects.selectors import NodeAffinity
@@ -260,7 +260,7 @@ VIRTUAL_KUBELET: Final = "virtual-kubelet.io/provider"
 #: The key of the taint of nodes with another operating system, such as the Windows nodes of GKE.
 OS_TAINT: Final = "node.kubernetes.io/os"
 #: Keys of taints that an agent of the node, such as a CSI driver, takes off when it has set up a new node.
-_STARTUP_TAINTS: Final = re.compile(
+_STARTUP_TAINTS: Final = pattern(
     r"(?!node\.kubernetes\.io/|node\.cloudprovider\.kubernetes\.io/)"
     r"((startup|ignore)-taint\.cluster-autoscaler\.kubernetes\.io/.*"
     r"|(.*[/.-])?(not-?ready|unready|startup|un-?initialized|not-initialized))"
@@ -281,7 +281,7 @@ def is_startup_taint(taint: Taint) -> bool:
 
 
 #: A word for a broken node in the key or the value of a taint that an agent, such as a health check of GPUs, sets.
-_PROBLEM: Final = re.compile(r"(.*[/._-])?(unhealthy|not-?healthy|degraded|faulty|broken|defective)([._-].*)?")
+_PROBLEM: Final = pattern(r"(.*[/._-])?(unhealthy|not-?healthy|degraded|faulty|broken|defective)([._-].*)?")
 
 
 def marks_problem(taint: Taint) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.meta import ApiStruct, Int32, LabelSelector, LabelSelectorRequirement
 from kschedctl.objects.names import label_value_problems, qualified_name_problems
 
@@ -43,7 +44,7 @@ class NodeAffinity(ApiStruct, frozen=True):
 
 
 _INT64_DIGITS: Final = 19
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER: Final = pattern(r"[+-]?[0-9]+", re.ASCII)
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
@@ -199,10 +200,10 @@ def parse_int64(text: str) -> int | None:
 # Label selectors in the notation of kubectl's ``-l`` option: ``app=web,tier!=db,zone in (a,b),!legacy``.
 
 #: Commas between requirements, but not those inside parentheses.
-_COMMA: Final = re.compile(r",(?![^()]*\))")
-_SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
-_EQUALITY: Final = re.compile(r"([^\s=!<>()]+)\s*(==|=|!=)\s*([^\s=!<>()]*)")
-_EXISTENCE: Final = re.compile(r"(!?)\s*([^\s=!<>()]+)")
+_COMMA: Final = pattern(r",(?![^()]*\))")
+_SET: Final = pattern(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUALITY: Final = pattern(r"([^\s=!<>()]+)\s*(==|=|!=)\s*([^\s=!<>()]*)")
+_EXISTENCE: Final = pattern(r"(!?)\s*([^\s=!<>()]+)")
 
 
 def parse_label_query(text: str) -> Selector:

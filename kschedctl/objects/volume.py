@@ -1,10 +1,10 @@
 """Volumes of pods, PersistentVolumes and claims (core/v1), storage classes and reports of CSI drivers."""
 
-import re
 from typing import Final
 
 from msgspec import field
 
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.core import QuantityText, ResourceList
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, LabelSelector, ObjectMeta
 from kschedctl.objects.selectors import NodeSelector
@@ -294,7 +294,7 @@ _LOCAL_OR_SHARED: Final = frozenset(
 )
 
 
-_WORDS: Final = re.compile(r"[a-z0-9]+")
+_WORDS: Final = pattern(r"[a-z0-9]+")
 
 
 def is_shared_or_local(name: str) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ApiObject, ApiStruct, Int32, Int64, Labels, LabelSelector, ObjectMeta, Time
 from kschedctl.objects.pod import PodSpec
@@ -13,7 +14,7 @@ from kschedctl.objects.well_known import POD_TEMPLATE_HASH
 #: An absolute number, or a percentage of the replicas such as ``25%``.
 IntOrPercent = Int32 | str
 #: The name of a CronJob's Job: the name of the CronJob and the minutes since 1970.
-_OF_CRON_JOB: Final = re.compile(r"(.+)-[0-9]{8,}", re.ASCII)
+_OF_CRON_JOB: Final = pattern(r"(.+)-[0-9]{8,}", re.ASCII)
 
 
 def deployment_of(replica_set: str, pod_labels: Mapping[str, Any], hash_label: str = POD_TEMPLATE_HASH) -> str:

@@ -23,16 +23,17 @@ import msgspec
 from rich.cells import cell_len
 
 from kschedctl.common.text.characters import printable
+from kschedctl.common.text.patterns import pattern
 from kschedctl.questions.document import INDENT, Lines, Table, Tone
 
 # Wrapping of text at spaces. A name is never broken, as somebody may copy it.
 
-_WRAPPING_WORD: Final = re.compile(r"\s*\S+")
+_WRAPPING_WORD: Final = pattern(r"\s*\S+")
 #: Labels, taints and expressions, and the parts between which they may be broken: they are no names of objects.
-_LABEL: Final = re.compile(r"\s*\S*[=:]\w\S*")
-_PART_OF_LABEL: Final = re.compile(r"\s*[^\s/=:]*(?:[/=:]+|$)")
-_EXPRESSION: Final = re.compile(r"\s*\S*(?:\w[(\[]|\",\")\S*")
-_PART_OF_EXPRESSION: Final = re.compile(r"\s*[^\s,(\]]*(?:[,(\]]+|$)")
+_LABEL: Final = pattern(r"\s*\S*[=:]\w\S*")
+_PART_OF_LABEL: Final = pattern(r"\s*[^\s/=:]*(?:[/=:]+|$)")
+_EXPRESSION: Final = pattern(r"\s*\S*(?:\w[(\[]|\",\")\S*")
+_PART_OF_EXPRESSION: Final = pattern(r"\s*[^\s,(\]]*(?:[,(\]]+|$)")
 
 
 def wrapped(text: str, width: int, *, breaks_labels: bool = False) -> list[str]:
@@ -81,7 +82,7 @@ def _wrapping_parts(word: str) -> list[str]:
 # A column of a table in the course of its layout.
 
 #: The positions at which a heading may be broken: ``NodeResources|Fit``, ``utilisation|.cpu``.
-_HEADING_BREAKS: Final = re.compile(r"(?<=[a-z])(?=[A-Z.])")
+_HEADING_BREAKS: Final = pattern(r"(?<=[a-z])(?=[A-Z.])")
 #: The number of lines of a text above which a wider column is better, up to ``_ENOUGH`` terminal columns.
 _MOST_LINES: Final = 6
 _ENOUGH: Final = 20
@@ -143,7 +144,7 @@ class Column(msgspec.Struct, frozen=True):
 #: The separators at which names are cut, and the shortest shared text that is worth a line, in characters.
 _SEPARATORS: Final = "-./:"
 _LEAST_IN_COMMON: Final = 4
-_UUID: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
+_UUID: Final = pattern(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
 #: The lengths to which UUIDs are cut; the first at which all of a table differ is used.
 _UUID_LENGTHS: Final = (8, 13, 18, 23)
 #: The cell of a column of names that has none.

@@ -6,17 +6,19 @@ the table that the chart itself contains.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted
 from kschedctl.objects.resources import amount_of as with_unit
 from kschedctl.questions.answer import amount_of
 from kschedctl.questions.document import Tone
 from kschedctl.questions.nodes.answer import NodesOverview
-from kschedctl.questions.simulate.answer import UtilisationData
+
+if TYPE_CHECKING:
+    from kschedctl.questions.simulate.answer import UtilisationData
 
 #: The number of lanes up to which a timeline is short.
 _FEW_LANES: Final = 25
@@ -177,7 +179,7 @@ def kinds_of(names: Iterable[str], tones: Sequence[tuple[str, Tone]] = ()) -> tu
 _KINDS: Final = (Kind("requested before and after"), Kind("added", Tone.GOOD), Kind("removed", Tone.MIXED))
 
 
-def utilisation_bars(utilisation: Sequence[UtilisationData], title: str, note: str = "") -> Bars:
+def utilisation_bars(utilisation: "Sequence[UtilisationData]", title: str, note: str = "") -> Bars:
     """Return a bar per resource and zone; the full width is the allocatable amount, or the requests if larger."""
     resources = dict.fromkeys(each.resource for each in utilisation)
     ordered = [each for name in resources for each in utilisation if each.resource == name]
@@ -191,7 +193,7 @@ def utilisation_bars(utilisation: Sequence[UtilisationData], title: str, note: s
     )
 
 
-def _bar(each: UtilisationData) -> Bar:
+def _bar(each: "UtilisationData") -> Bar:
     offered, before, after = (amount_of(each.resource, text) for text in (each.allocatable, each.before, each.after))
     parts = (min(before, after), max(after - before, 0), max(before - after, 0))
     segments = tuple(
@@ -202,7 +204,7 @@ def _bar(each: UtilisationData) -> Bar:
     return Bar(texts, segments, float(offered), mark=limit)
 
 
-def shares(each: UtilisationData) -> tuple[str, str]:
+def shares(each: "UtilisationData") -> tuple[str, str]:
     """Return the requested shares of the allocatable amount before and after, in percent."""
     offered, before, after = (amount_of(each.resource, text) for text in (each.allocatable, each.before, each.after))
     return f"{100 * before / offered:.1f} %", f"{100 * after / offered:.1f} %"

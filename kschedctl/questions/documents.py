@@ -1,16 +1,16 @@
 """The registry of documents: the function that lays out each kind of answer, a cluster or a simulation."""
 
-import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, cast
 
 from kschedctl.common.frames import ShownInNotebooks
+from kschedctl.common.text.patterns import pattern
 from kschedctl.questions.answer import NONE_PENDING, AnswerList, AnswerStream
 from kschedctl.questions.document import Document, Paragraph, Tone
 from kschedctl.questions.frame import View, one_by_one
 
-_OF_QUESTION: Final = re.compile(r"kschedctl\.questions\.(\w+)\.answer")
+_OF_QUESTION: Final = pattern(r"kschedctl\.questions\.(\w+)\.answer")
 #: The question whose ``document`` module has the function, and the function, by the name of the type; by default
 #: ``document`` of the question that has the answer. Lists without an entry are laid out item by item.
 _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.common.text.characters import printable
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import format_amount
 from kschedctl.questions.explain.answer import NodeData, ReasonData
@@ -17,14 +18,14 @@ from kschedctl.scheduler.framework.operands import Shortfall
 # Merging of texts about many nodes into one line: shared words once, differing values with their counts.
 
 #: A number with its unit, as a word of its own and not as part of a name.
-NUMBER: Final = re.compile(r"(?<![^\s(])(\d+(?:\.\d+)?)((?:[KMGTPE]i)?)(?=[\s,:;)]|$)")
+NUMBER: Final = pattern(r"(?<![^\s(])(\d+(?:\.\d+)?)((?:[KMGTPE]i)?)(?=[\s,:;)]|$)")
 _UNITS: Final = {"": 1, **{f"{prefix}i": 1 << 10 * power for power, prefix in enumerate("KMGTPE", 1)}}
 #: The number of differing values that are listed; the rest is counted.
 _NAMED: Final = 3
 #: The number of places in which texts may differ and still be merged word by word.
 _MOST_PLACES: Final = 2
-_WORD: Final = re.compile(r"\s*\S+")
-_ENDING: Final = re.compile(r"[,;:)]*$")
+_WORD: Final = pattern(r"\s*\S+")
+_ENDING: Final = pattern(r"[,;:)]*$")
 
 
 def shape(text: str) -> str:
@@ -111,7 +112,7 @@ def _values(phrases: Sequence[str]) -> str:
 
 
 #: The generated end of the name of a replica (apimachinery ``utilrand.String``).
-_GENERATED: Final = re.compile(r"(?<=\w)-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\s|$)")
+_GENERATED: Final = pattern(r"(?<=\w)-[bcdfghjklmnpqrstvwxz2456789]{5}(?=\s|$)")
 #: The number of wordings up to which each has its own row; with more, all nodes share one.
 _MOST_WORDINGS: Final = 4
 

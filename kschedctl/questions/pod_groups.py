@@ -23,7 +23,6 @@ from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PlacementDecision, PodGroupDecision, group_of
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.scheduler.preemption.dry_run_preemption import victim_units
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
@@ -128,6 +127,8 @@ def _placement(each: PlacementDecision, decision: PodGroupDecision) -> PodGroupP
 def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
     if not decision.victims:
         return ()
+    from kschedctl.scheduler.preemption.dry_run_preemption import victim_units
+
     pods = decision.cluster.pods
     units = victim_units(decision.cluster, decision.victims, decision.framework.release)
     return tuple(

@@ -1,14 +1,14 @@
 """The provenance of an answer about a loaded cluster: rules, snapshot, changes and cautions."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
-from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import computed_budgets
@@ -26,6 +26,7 @@ from kschedctl.trials.completeness import Missing, not_read
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
+    from kschedctl.autoscaler.expansion import Expansion
     from kschedctl.trials.simulate.attempts import Attempt
     from kschedctl.trials.whatif.pods import WorkloadPods
 
@@ -219,7 +220,7 @@ def pods_asked_about(cluster: LoadedCluster, workload: ApiObject) -> "WorkloadPo
 # The form in which all answers have diagnoses.
 
 
-def expansion_data(found: Expansion) -> ExpansionData:
+def expansion_data(found: "Expansion") -> ExpansionData:
     """Return an autoscaler's answer as data."""
     offer = found.offer
     return ExpansionData(

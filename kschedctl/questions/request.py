@@ -5,16 +5,17 @@
 """
 
 import inspect
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_args
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example, Option
+from kschedctl.common.text.patterns import pattern
 from kschedctl.questions.handle import AnalysisHandle
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ else:
     AnyPod = Pods = Any
 
 A = TypeVar("A", covariant=True)
-_SECTION = re.compile(r"\n\n(\w+)\n-+\n")
+_SECTION = pattern(r"\n\n(\w+)\n-+\n")
 
 
 class RequestError(InputError):

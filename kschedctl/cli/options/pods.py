@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -18,6 +17,7 @@ from kschedctl.cli.options.shared import (
     ValidateOption,
     namespace_option,
 )
+from kschedctl.common.dataclass import dataclass
 from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.text.patterns import pattern
 
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -55,9 +56,9 @@ def utf8_text(content: bytes, file: str) -> bytes:
 #: Default_Ignorable_Code_Point (DerivedCoreProperties.txt of Unicode), limited to the characters that
 #: `str.isprintable` accepts: joiners, fillers and variation selectors, which have no width.
 _UNSEEN: Final = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff"
-_IGNORABLE: Final = re.compile(f"[{_UNSEEN}]")
+_IGNORABLE: Final = pattern(f"[{_UNSEEN}]")
 #: The characters that are checked one by one: all except visible ASCII and Latin characters.
-_SUSPECT: Final = re.compile("[^ -~\u00a1-\u00ac\u00ae-\u02ff]")
+_SUSPECT: Final = pattern("[^ -~\u00a1-\u00ac\u00ae-\u02ff]")
 _SHORT: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 

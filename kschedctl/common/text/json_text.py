@@ -1,7 +1,6 @@
 """JSON text: one document, concatenated documents or JSON Lines; split into documents, each checked for syntax."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
@@ -9,10 +8,11 @@ import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, Position
+from kschedctl.common.text.patterns import pattern
 
 T = TypeVar("T", bound=msgspec.Struct)
-_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
-_AT_BYTE: Final = re.compile(r"(.*) \(byte (\d+)\)")
+_BLANKS: Final = pattern(rb"[ \t\r\n]*")
+_AT_BYTE: Final = pattern(r"(.*) \(byte (\d+)\)")
 _BRACE: Final = ord("}")
 _RETURN: Final = ord("\r")
 _TRAILING: Final = "JSON is malformed: trailing characters"
@@ -123,7 +123,7 @@ def _end_of_first(rest: memoryview, position: int, number: int) -> int:
 # Values as JSON: encoding of any text, even of file names that are not UTF-8, and decoding of outside text.
 
 #: A lone surrogate: Python decodes each byte of a file name or argument that is not UTF-8 to one.
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = pattern("[\ud800-\udfff]")
 
 
 def encoded_json(value: object, enc_hook: Callable[[Any], Any] | None = None) -> bytes:

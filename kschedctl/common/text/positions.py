@@ -6,7 +6,6 @@ is matched against the data, because the path alone is ambiguous: ``requests.nvi
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -14,13 +13,15 @@ import msgspec
 
 from kschedctl.common.findings import Position
 from kschedctl.common.text.json_text import skip_blanks
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.text.tree import Step, YamlNode, read_tree
 
-_INDEX: Final = re.compile(r"\[(\d+)\]")
-_PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
-_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
-_NESTING: Final = re.compile(_STRING.pattern + rb"|[\[\]{}]")
-_SCALAR: Final = re.compile(rb"[^\s,\]}]+")
+_INDEX: Final = pattern(r"\[(\d+)\]")
+_PLAIN_KEY: Final = pattern(r"[A-Za-z0-9_-]+")
+_QUOTED: Final = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+_STRING: Final = pattern(_QUOTED)
+_NESTING: Final = pattern(_QUOTED + rb"|[\[\]{}]")
+_SCALAR: Final = pattern(rb"[^\s,\]}]+")
 
 
 class _Node(Protocol):

@@ -8,7 +8,6 @@ are columns with 29 bytes per value, in the order of the text; a node is made wh
 from __future__ import annotations
 
 import json
-import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, overload
 import msgspec
 
 from kschedctl.common.findings import Position
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.text.yaml_events import plain_key
 
 #: A step of a path: a key or an index.
@@ -29,7 +29,7 @@ _MAP: Final = 1
 _LIST: Final = 2
 _FLOW: Final = 4
 _EMPTY: Final = 8
-_JSON_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s,:{}\[\]"]+')
+_JSON_TOKEN: Final = pattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s,:{}\[\]"]+')
 _NO_NAME: Final = -1
 
 
@@ -547,7 +547,7 @@ def _after_value(opened: list[_RepeatedKeysOpen]) -> None:
 
 # Comments of a YAML text.
 
-_COMMENT: Final = re.compile(r"#[^\r\n]*")
+_COMMENT: Final = pattern(r"#[^\r\n]*")
 
 
 class Comment(NamedTuple):

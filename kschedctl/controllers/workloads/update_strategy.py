@@ -5,11 +5,12 @@ statefulset) and the defaults of apps/v1.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.workload import Deployment, IntOrPercent, RollingUpdateDeployment, StatefulSet
 
 ROLLING: Final = "RollingUpdate"
@@ -17,7 +18,7 @@ RECREATE: Final = "Recreate"
 ON_DELETE: Final = "OnDelete"
 PARALLEL: Final = "Parallel"
 _DEFAULT: Final = "25%"
-_PERCENT: Final = re.compile(r"([0-9]{1,9})%", re.ASCII)
+_PERCENT: Final = pattern(r"([0-9]{1,9})%", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

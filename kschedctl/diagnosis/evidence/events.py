@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.dataclass import dataclass
+from kschedctl.common.text.patterns import pattern
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.event import SCHEDULER, Event
 from kschedctl.objects.pod import Pod
@@ -14,7 +15,7 @@ from kschedctl.scheduler.framework.risk import Risk
 
 #: The longest message in a sentence, in characters.
 _LONGEST: Final = 240
-_BLANKS: Final = re.compile(r"\s+")
+_BLANKS: Final = pattern(r"\s+")
 
 
 class _EventsByObject:
@@ -91,8 +92,8 @@ class MessageKind:
     cures: tuple[tuple[str, Risk, str], ...]
 
     @classmethod
-    def of(cls, rule: str, pattern: str, phrase: str, *cures: tuple[str, Risk, str]) -> "MessageKind":
-        return cls(rule, re.compile(pattern, re.DOTALL), phrase, cures)
+    def of(cls, rule: str, text: str, phrase: str, *cures: tuple[str, Risk, str]) -> "MessageKind":
+        return cls(rule, pattern(text, re.DOTALL), phrase, cures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Problems of nodes, components and workloads that no decision for a pod shows."""
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,6 +8,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import LOST, PENDING, PodRecord
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.diagnosis.diagnosis import Advice, ClusterDiagnosis, ClusterSituation
@@ -244,7 +244,7 @@ def _readiness_problem(situation: ClusterSituation, index: int) -> str:
 
 _SYSTEM: Final = "kube-system"
 #: The names of such components outside ``kube-system``.
-_COMPONENT: Final = re.compile(
+_COMPONENT: Final = pattern(
     r"device-plugin|deviceplugin|(^|-)csi(-|$)|(^|-)cni(-|$)|calico|cilium|flannel|weave|kube-proxy|"
     r"dra-driver|kubelet-plugin|multus"
 )

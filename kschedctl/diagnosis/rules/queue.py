@@ -18,7 +18,6 @@ from kschedctl.objects.event import Event
 from kschedctl.objects.workload import Deployment, ReplicaSet
 from kschedctl.scheduler.framework.risk import Risk
 from kschedctl.scheduler.framework.status import Code
-from kschedctl.scheduler.preemption.result import TERMINATING
 from kschedctl.scheduler.volumes.claims import SELECTED_NODE, group_claims, pod_claims
 
 #: kube-scheduler looks again at a pod that it could not place after 5 minutes, and at most 30 seconds later.
@@ -89,11 +88,14 @@ def nominated_waits(situation: Situation) -> Iterator[Diagnosis]:
 
     Operators wait, or look at the victim and its node if it is overdue. Nobody needs to delete further pods.
     """
-    from kschedctl.scheduler.preemption.evaluator import evicted_by_scheduler
-
     # Yield the victims that are still ending on the pod's nominated node.
     preemption = situation.decision.preemption
-    if preemption is None or preemption.status.reasons != (TERMINATING,):
+    if preemption is None:
+        return
+    from kschedctl.scheduler.preemption.evaluator import evicted_by_scheduler
+    from kschedctl.scheduler.preemption.result import TERMINATING
+
+    if preemption.status.reasons != (TERMINATING,):
         return
     cluster = situation.cluster
     node = situation.pod.status.nominated_node_name

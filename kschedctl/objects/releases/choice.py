@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import UnsupportedError
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.releases.release import LATEST, PATCH_RELEASES, RELEASES, Release
 
-_VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(?:[.+-].*)?", re.ASCII)
+_VERSION: Final = pattern(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(?:[.+-].*)?", re.ASCII)
 
 
 class ChosenBy(StrEnum):

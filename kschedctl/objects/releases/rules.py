@@ -3,9 +3,11 @@
 The default of a field is its value in the oldest release that has it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Final
+
+from kschedctl.common.dataclass import dataclass
 
 
 class VictimTies(Enum):

@@ -1,9 +1,10 @@
 """Two clusters that a request names, and the pods that are compared between them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.analysis import DiffRequest, Key, found_on

@@ -1,7 +1,6 @@
 """The analysis behind ``explain``: decisions for pods, with suggestions and other details on request."""
 
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -12,9 +11,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from kschedctl.common.errors import InputError
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.controllers.admission.changes import Admitted
-from kschedctl.controllers.admission.resource_quota import quota_refusals
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.resources import RequestRules
@@ -38,7 +37,6 @@ from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.explain.request import FEW, ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data, with_new_members
-from kschedctl.questions.preempt.answer import Preemption
 from kschedctl.questions.provenance import PodSubject, Provenance, diagnosis_data, envelope, provenance
 from kschedctl.scheduler.cycle.decision import MIN_FEASIBLE_NODES_TO_FIND, Decision
 from kschedctl.scheduler.cycle.outcome import Outcome, SearchScope
@@ -52,10 +50,11 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 
 if TYPE_CHECKING:
     from kschedctl.diagnosis.why.proof import Suggestion
+    from kschedctl.questions.preempt.answer import Preemption
 
 # The cause for which a pod is not scheduled, in the scheduler's words.
 
-_NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
+_NODES_SAY: Final = pattern(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
 
 
 def cause(decision: Decision) -> str:
@@ -79,7 +78,7 @@ def cause(decision: Decision) -> str:
 
 # Phrases for the workload that an answer is about.
 
-T = TypeVar("T", Explanation, Preemption)
+T = TypeVar("T", Explanation, "Preemption")
 
 #: The noun for the pods of a kind, if it is not "replica".
 _NOUNS: Final = {"DaemonSet": "node", "Job": "pod", "CronJob": "pod"}
@@ -489,6 +488,8 @@ def count_placed(
             fresh_names(one.pod, min(one.replicas, MOST), cluster.pods.index) if one.replicas > 1 else [one.pod.name]
         )
     ]
+    from kschedctl.controllers.admission.resource_quota import quota_refusals
+
     n_placed = n_new = 0
     start, rules = cluster.cluster, RequestRules.of(cluster.release_choice.release)
     for one, name in handle.track(pods[:MOST], "placing replicas"):

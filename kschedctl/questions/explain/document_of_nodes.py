@@ -23,7 +23,6 @@ from kschedctl.questions.explain.answer import (
 )
 from kschedctl.questions.node_groups import wording
 from kschedctl.questions.nodes.answer import NodeDescription, NodesOverview
-from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import ExistingAntiAffinity, OwnAntiAffinity, PodsInTheWay
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
 
@@ -429,6 +428,7 @@ def claims_section(claims: ClaimsData, *, every_node: bool) -> Document:
 def node_claims_section(claims: ClaimsData, node: NodeData) -> Document:
     """Lay out the allocations of the claims on one node, or the selectors that reject its devices."""
     from kschedctl.questions.devices.document import allocation_lines
+    from kschedctl.scheduler.devices.explain import NotAllocated
 
     allocations = claims.allocations.get(node.name, ())
     lines = [line for allocation in allocations for line in allocation_lines(allocation, names_claim=True)]

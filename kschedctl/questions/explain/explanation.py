@@ -13,8 +13,6 @@ from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis, Situation
 from kschedctl.objects.resources import exact_quantity, pod_requests, scheduler_units
 from kschedctl.questions.answer_parts import PodGroupData
-from kschedctl.questions.devices.analysis import allocation_data, place_data
-from kschedctl.questions.devices.answer import AllocationData
 from kschedctl.questions.explain.answer import (
     AdmissionData,
     CandidateData,
@@ -40,22 +38,11 @@ from kschedctl.questions.provenance import Provenance, diagnosis_data, envelope,
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome, SearchScope
 from kschedctl.scheduler.cycle.pod_group_decision import DecisionInGroup, group_of
-from kschedctl.scheduler.devices.allocator import Place, merge_places
-from kschedctl.scheduler.devices.explain import NotAllocated
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.interface import FilterPlugin
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
-from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
 from kschedctl.scheduler.plugins.dynamic_resources.state import State
-from kschedctl.scheduler.preemption.result import NEVER, TERMINATING
 
 # The summary of an explanation, which is its first line.
-
-#: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
-_INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
-    (NEVER,): "It cannot preempt: its preemptionPolicy is Never.",
-    (TERMINATING,): "It is pending: a pod evicted for it is still terminating.",
-}
 
 
 def summary(
@@ -182,7 +169,14 @@ def _searched(pod: PodData, verdict: VerdictData, scores: ScoresData | None, sea
 
 def _summary_preemption(preemption: PreemptionData) -> str:
     if not preemption.nominated:
-        return _INELIGIBLE.get(preemption.status.reasons, "Preemption would not help.")
+        # Preemption is imported if it ran.
+        from kschedctl.scheduler.preemption.result import NEVER, TERMINATING
+
+        ineligible: dict[tuple[str, ...], str] = {
+            (NEVER,): "It cannot preempt: its preemptionPolicy is Never.",
+            (TERMINATING,): "It is pending: a pod evicted for it is still terminating.",
+        }
+        return ineligible.get(preemption.status.reasons, "Preemption would not help.")
     taken = next(candidate for candidate in preemption.candidates if candidate.name == preemption.nominated[0])
     whom = taken.victims[0] if len(taken.victims) == 1 else f"{len(taken.victims)} pods"
     some = "" if taken.pdb_violations == len(taken.victims) else f"{taken.pdb_violations} of them "
@@ -382,6 +376,7 @@ def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
     found = decision.state.read(State)
     if not decision.pod.spec.resource_claims and (found is None or found.is_empty):
         return ClaimsData((), {})
+    from kschedctl.questions.explain.claims import claims_data
 
     return claims_data(decision, nodes)
 
@@ -428,29 +423,3 @@ def _preemption(decision: Decision) -> PreemptionData | None:
         for candidate in found.candidates
     )
     return PreemptionData(StatusData.of(found.status), found.nominated, candidates)
-
-
-# The allocations of a pod's device claims on each node, and the reasons why other nodes have none.
-
-
-def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
-    """Return the allocations of the pod's claims, including those on nodes that are rejected for other reasons.
-
-    Args:
-        nodes: The verdicts on the nodes, in the order of their rows.
-    """
-    places: list[Place] = []
-    allocations: dict[str, tuple[AllocationData, ...]] = {}
-    for row, node in enumerate(nodes):
-        rows = np.array([row], dtype=np.int64)
-        found = allocations_on(decision.state, row)
-        if found:
-            places.append(Place(rows, found))
-            allocations[node.name] = tuple(map(allocation_data, found))
-        for reason in node.reasons:
-            if reason.plugin == DynamicResources.name:
-                of = reason.operands if isinstance(reason.operands, NotAllocated) else None
-                refusal = reason.text if of is not None else reason.detail or reason.text
-                places.append(Place(rows, refusal=refusal, reason=of))
-    groups = tuple(place_data(place, decision.cluster, names_claims=True) for place in merge_places(places))
-    return ClaimsData(groups, allocations)

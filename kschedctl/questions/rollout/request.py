@@ -1,8 +1,9 @@
 """The question of ``rollout``."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle

@@ -4,10 +4,10 @@ Source: ``consumable_capacity.go``. Amounts are in nano-units. Ranges with steps
 rounded up first, as Quantity.Value does, or in thousandths.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.core import QuantityText
 from kschedctl.objects.device import CapacityRequestPolicyRange, CapacityRequirements, DeviceCapacity
 from kschedctl.objects.quantity import NANO, Amount, parse_quantity, value
@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 _MAX: Final = 2**63 - 1
 _MILLI: Final = NANO // 1000
-_DIGITS: Final = re.compile(r"[+-]?0*([0-9]*)\.?([0-9]*)")
+_DIGITS: Final = pattern(r"[+-]?0*([0-9]*)\.?([0-9]*)")
 #: Quantity stores amounts of at most this many digits as an int64 and a scale, and shifts by at most as many places.
 _FEW_DIGITS: Final = 18
 _OWN_SCALES: Final = frozenset({1, 2, 3, 6, 9})

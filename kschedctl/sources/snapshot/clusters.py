@@ -2,13 +2,13 @@
 
 import os
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Flag, auto
 from functools import reduce
 from operator import or_
 from typing import Final
 
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
@@ -17,7 +17,7 @@ from kschedctl.sources.snapshot.names import READABLE
 #: The reason for which files are skipped.
 OTHER_CLUSTER: Final = "of another cluster"
 #: A folder that must-gather names after an image; each image collects a part of the same cluster.
-_IMAGE: Final = re.compile(r".*sha256-[0-9a-f]{64}")
+_IMAGE: Final = pattern(r".*sha256-[0-9a-f]{64}")
 #: Clusters are looked for in at most this many folders inside each other.
 _MOST_FOLDERS: Final = 32
 

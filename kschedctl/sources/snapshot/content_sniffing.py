@@ -9,6 +9,7 @@ from typing import Any, Final
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, Position
 from kschedctl.common.text.characters import utf8_text
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.kinds import KINDS, kind_by_name
 from kschedctl.sources.snapshot.names import IS_ONE, MARKDOWN, OTHER_NAME
 from kschedctl.sources.snapshot.path_kinds import kind_of_path
@@ -23,9 +24,9 @@ HEAD: Final = 16 * 1024
 _ANY_GZIP: Final = 31
 #: The number of values of a document that are searched for objects.
 _MOST_VALUES: Final = 10_000
-_BASE64: Final = re.compile(rb"[A-Za-z0-9+/\s]{32,}+={0,2}\s*")
+_BASE64: Final = pattern(rb"[A-Za-z0-9+/\s]{32,}+={0,2}\s*")
 #: The first line of a fenced code block of Markdown.
-_FENCE: Final = re.compile(rb"^[ \t]*(?:```|~~~)[^\n]*\n", re.MULTILINE)
+_FENCE: Final = pattern(rb"^[ \t]*(?:```|~~~)[^\n]*\n", re.MULTILINE)
 
 #: The fields of an export of kube-scheduler-simulator, one of which every export has.
 _EXPORTED: Final = frozenset({"nodes", "pods"})
@@ -34,11 +35,11 @@ _GROUPS: Final = frozenset(group for group, _ in KINDS) | {"extensions"}
 _KIND_WORDS: Final = frozenset(
     word for _, kind in KINDS for word in (kind.lower().encode(), f"{kind.lower()}list".encode())
 ) | {b"list"}
-_JSON_KIND: Final = re.compile(rb'"kind"\s*:\s*"(\w+)"')
-_JSON_LISTS: Final = re.compile(rb'\s*\{\s*"(?:nodes|pods|items|kschedctlVersion)"\s*:')
-_YAML_KIND: Final = re.compile(rb"""^(?:- |  )?["']?kind["']?[ \t]*:[ \t]*["']?(\w+)""", re.MULTILINE)
+_JSON_KIND: Final = pattern(rb'"kind"\s*:\s*"(\w+)"')
+_JSON_LISTS: Final = pattern(rb'\s*\{\s*"(?:nodes|pods|items|kschedctlVersion)"\s*:')
+_YAML_KIND: Final = pattern(rb"""^(?:- |  )?["']?kind["']?[ \t]*:[ \t]*["']?(\w+)""", re.MULTILINE)
 #: The first significant line of YAML: a key, or an item that begins with one.
-_YAML_BEGINNING: Final = re.compile(
+_YAML_BEGINNING: Final = pattern(
     rb"""(?:\s++|#[^\n]*+\n|%[^\n]*+\n|---[^\n]*+\n)*+(?:- )?["']?[\w./-]++["']?[ \t]*+:(?:\s|$)"""
 )
 
@@ -174,9 +175,9 @@ def _contains_object(value: Any) -> bool:
 
 
 #: The beginnings of documents in a text that cannot be parsed.
-_DOCUMENTS: Final = re.compile(rb"^(?=---|\{|\[)", re.MULTILINE)
+_DOCUMENTS: Final = pattern(rb"^(?=---|\{|\[)", re.MULTILINE)
 #: The beginning of an object without kind, or of a list of them.
-_METADATA: Final = re.compile(rb"""\s*(?:\[\s*)?(?:\{\s*"(?:metadata|items)"\s*:|(?:- )?(?:metadata|items):)""")
+_METADATA: Final = pattern(rb"""\s*(?:\[\s*)?(?:\{\s*"(?:metadata|items)"\s*:|(?:- )?(?:metadata|items):)""")
 
 
 def was_meant(content: bytes, path: str) -> bool:
@@ -218,7 +219,7 @@ def meant_kind(api_version: str, kind: str) -> str:
 # Detection of Helm templates, which look like manifests but are not valid before they are rendered.
 
 #: The beginning of a template action: a field, a variable, a comment or a keyword that charts use.
-_ACTION: Final = re.compile(
+_ACTION: Final = pattern(
     rb"\{\{-?\s*(?:[.$]|/\*|(?:if|with|range|define|block|else|end|include|template|tpl|toYaml|printf|default|quote)\b)"
 )
 BRACES: Final = "{{"
@@ -251,34 +252,34 @@ _AGAIN: Final = "use -o yaml"
 #: The beginnings of such texts, the name of each, and the remedy.
 _PRINTED: Final = (
     (
-        re.compile(rb"\s*(?:NAME *\r?\n|" + _COLUMN + rb"(?: {2,}" + _COLUMN + rb")+ *\r?(?:\n|\Z))"),
+        pattern(rb"\s*(?:NAME *\r?\n|" + _COLUMN + rb"(?: {2,}" + _COLUMN + rb")+ *\r?(?:\n|\Z))"),
         "is a table that kubectl prints",
         f"{_AGAIN}, which has the fields that scheduling reads",
     ),
     (
-        re.compile(rb"\s*(?:[\w.-]+ +)?[\w./-]+ {2,}(?:[0-9]+/[0-9]+ +[A-Z0-9]|(?:Not)?Ready[, ])"),
+        pattern(rb"\s*(?:[\w.-]+ +)?[\w./-]+ {2,}(?:[0-9]+/[0-9]+ +[A-Z0-9]|(?:Not)?Ready[, ])"),
         "is a table that kubectl prints",
         f"{_AGAIN}, which has the fields that scheduling reads",
     ),
     (
-        re.compile(rb"\s*Name:(?:\t+| {2,})\S+[ \t]*\r?\n[A-Z][\w() -]*:"),
+        pattern(rb"\s*Name:(?:\t+| {2,})\S+[ \t]*\r?\n[A-Z][\w() -]*:"),
         "is what kubectl describe prints",
         "use kubectl get with -o yaml, which has the fields that scheduling reads",
     ),
     (
-        re.compile(rb"\s*(?:[a-z]+(?:\.[a-z0-9.-]+)?/[a-z0-9][a-z0-9.-]*[ \t]*\r?\n)+\S*\s*\Z"),
+        pattern(rb"\s*(?:[a-z]+(?:\.[a-z0-9.-]+)?/[a-z0-9][a-z0-9.-]*[ \t]*\r?\n)+\S*\s*\Z"),
         "has names alone, as kubectl prints them with -o name",
         f"{_AGAIN} in place of -o name",
     ),
     (
-        re.compile(
+        pattern(
             rb"\s*(?:error: |Error from server|No resources found|Unable to connect to the server|The connection to)"
         ),
         "is a message of kubectl in place of objects",
         "repair what the message says, and run the command with -o yaml again",
     ),
 )
-_BLOCK_BEGINNING: Final = re.compile(rb"\s*(?:```|~~~)")
+_BLOCK_BEGINNING: Final = pattern(rb"\s*(?:```|~~~)")
 
 
 def printed(content: bytes, file: str) -> Finding | None:

@@ -1,14 +1,15 @@
 """The summary of reading a snapshot: the outcome for each file, and the possible gaps in the data."""
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kschedctl.cluster.unread_objects import FILE, Unread
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import shortened
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import counted, listed
 from kschedctl.sources.snapshot.decoding import JsonText
 from kschedctl.sources.snapshot.header import SnapshotHeader
@@ -18,7 +19,7 @@ from kschedctl.sources.snapshot.names import MARKDOWN
 
 
 #: Fields with times of the past. A deletionTimestamp, or the startTime of a maintenance window, may be still to come.
-_PAST: Final = re.compile(
+_PAST: Final = pattern(
     rb'"(?:creationTimestamp|allocationTimestamp|renewTime|time|eventTime|lastTimestamp|last[A-Z][A-Za-z]*Time)"'
     rb':\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
 )
@@ -26,7 +27,7 @@ _PAST: Final = re.compile(
 _LAST_TIMESTAMP: Final = b'"lastTimestamp":'
 _SECONDS: Final = len("2026-11-20T10:00:00")
 #: A time in any text, to the second, with its date before it.
-_TIME: Final = re.compile(rb"T(?=[0-9]{2}:[0-9]{2}:[0-9]{2})(?<=[0-9]{4}-[0-9]{2}-[0-9]{2}T)")
+_TIME: Final = pattern(rb"T(?=[0-9]{2}:[0-9]{2}:[0-9]{2})(?<=[0-9]{4}-[0-9]{2}-[0-9]{2}T)")
 
 
 class SkippedFile(NamedTuple):

@@ -6,11 +6,13 @@ import re
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
+from kschedctl.common.text.patterns import pattern
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.whatif.edit import Edit, FileEdit, Thing
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from kschedctl.trials.whatif.edit import Changed
 
 
-_COPIES: Final = re.compile(r"(.+)\*([0-9]+)", re.ASCII)
+_COPIES: Final = pattern(r"(.+)\*([0-9]+)", re.ASCII)
 _MOST_COPIES: Final = 10_000
 
 

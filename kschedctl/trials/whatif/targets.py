@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import InputError
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import listed, near, similar
 from kschedctl.objects.core import Namespace, Node
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
@@ -18,7 +19,7 @@ from kschedctl.trials.whatif.edit import Thing
 
 T = TypeVar("T", bound=ApiObject)
 #: The characters that distinguish a glob from a name; no node name can contain them.
-_WILDCARD: Final = re.compile(r"[*?[]")
+_WILDCARD: Final = pattern(r"[*?[]")
 
 
 def is_pattern(name: str) -> bool:
