@@ -238,7 +238,7 @@ def _written(option: Any) -> Any:
 
 
 class _Sections:
-    """What commands and groups have in common: plain values, a help that is written, and examples."""
+    """The common part of commands and groups: plain values, a help that is written, and examples."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [read_plainly(each) for each in super().get_params(ctx)]  # type: ignore[misc]

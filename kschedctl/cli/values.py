@@ -27,7 +27,8 @@ class _PlainValues:
 
 def read_plainly(parameter: Any) -> Any:
     """Let a parameter of typer's read plain values without pydantic, and return it."""
-    if "get_runtime_param" not in vars(parameter):
+    # Where typer reads values in another way, it is left to it.
+    if hasattr(parameter, "get_runtime_param") and "get_runtime_param" not in vars(parameter):
         values = _PlainValues(parameter)
         parameter.get_runtime_param = lambda: values
     return parameter

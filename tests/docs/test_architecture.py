@@ -60,6 +60,7 @@ SMALL = {
     "kschedctl.cli.names": "a process of its own, started by completion",
     "kschedctl.cli.start": "handles Ctrl-C while the rest is imported",
     "kschedctl.output.text": "the default form, imported before the layout is needed",
+    "kschedctl.questions.explain.claims": "imports the allocator of devices, for pods with claims only",
     "kschedctl.sources.snapshot.positions": "reads a file again, for errors only",
 }
 #: Registries import these: a command, and the request and the document of a question.

@@ -154,13 +154,16 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int) -> CopyCount:
 
 
 def _bound_copies(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[tuple[Pod, int]]:
-    """Yield the first copy on each node, bound to it, with the number of copies there."""
+    """Yield copies bound to the nodes; one stands for all on its node, with their number."""
     number = 0
     for node, count in counts:
-        if count:
+        end = number + count
+        while number < end:
             pod = copy(number).pod
-            yield replace(pod, spec=replace(pod.spec, node_name=node)), count
-            number += count
+            # A pod without a controller is named by itself, where the users of a node are listed.
+            alike = end - number if pod.metadata.controller is not None else 1
+            yield replace(pod, spec=replace(pod.spec, node_name=node)), alike
+            number += alike
 
 
 # The number of further copies of a pod group that fit whole, without evictions.
