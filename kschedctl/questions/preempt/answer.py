@@ -46,7 +46,7 @@ class PreemptVerdictData(Data, frozen=True):
     violates_budget: Annotated[bool, "True if an eviction on the chosen node violates a disruption budget."]
 
 
-class OwnerData(Data, frozen=True):
+class OwnerData(Data, frozen=True, gc=False):
     """The controller of a pod."""
 
     kind: Annotated[str, "The kind of the controller."]
@@ -63,7 +63,7 @@ class BudgetData(Data, frozen=True):
     violated: Annotated[bool, "True if kube-scheduler counts this victim as a violation of the budget."]
 
 
-class VictimData(Data, frozen=True):
+class VictimData(Data, frozen=True, gc=False):
     """An eviction victim."""
 
     name: Annotated[str, "The pod, as namespace/name."]
