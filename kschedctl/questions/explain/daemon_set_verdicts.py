@@ -2,10 +2,11 @@
 
 The pods differ in their name and in the node that their required node affinity names. A decision without that affinity
 has a verdict on every node, and its plugins say of a node what they say of the pod for it. Pods whose nodes get the
-same reasons and the same result of preemption share the answer of one of them.
+same reasons and the same result of preemption share the answer of one of them. Pods that run are decided for without
+themselves, and as no plugin may look beyond the node, without all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from kschedctl.common.arrays import Rows
 from kschedctl.controllers.workloads.pods import for_node
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.questions.explain.answer import NodeData
 from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.provenance import PodSubject
@@ -40,7 +41,7 @@ class DaemonSetVerdicts:
         self._cluster = cluster
         many = len(pods) >= _FEW
         self._first = _besides_its_node(pods[0]) if many else None
-        self._decision = _decision_for_any_node(cluster, pods[0]) if self._first is not None else None
+        self._decision = _decision_for_any_node(cluster, pods) if self._first is not None else None
         self._preemption = _preemption_by_node(self._decision) if self._decision is not None else {}
 
     def key(self, one: PodSubject) -> object:
@@ -89,13 +90,22 @@ def _for_any_node(pod: Pod, node: str) -> Pod | None:
     return replace(pod, spec=spec) if for_node(spec, node).affinity == affinity else None
 
 
-def _decision_for_any_node(cluster: LoadedCluster, one: PodSubject) -> Decision | None:
+def _decision_for_any_node(cluster: LoadedCluster, pods: Sequence[PodSubject]) -> Decision | None:
     """Return the decision for a pod without the affinity to its node; ``None`` if it says nothing about the others."""
+    one = pods[0]
+    known = (cluster.pods.index.get((each.pod.namespace, each.pod.name)) for each in pods)
+    running = [index for index in known if index is not None and cluster.pods.node_row[index] >= 0]
+    if running and any(map(_reaches_other_nodes, {id(spec): spec for spec in _specs(cluster, one, running)}.values())):
+        return None
     admitted = cluster.admit(one.pod, where=one.where).pod
     pod = _for_any_node(admitted, one.node)
     if pod is None or not cluster.scheduler.knows(pod):
         return None
-    decision = cluster.decide_admitted(pod)
+    cluster.require_nodes(pod)
+    scheduler = cluster.scheduler
+    if running:
+        scheduler = scheduler.moved(cluster.cluster.with_pods(removed=running))
+    decision = scheduler.decide_as_scheduled(pod)
     framework, found = decision.framework, decision.pre_filter
     names = {name for plugins in framework.profile.plugins.values() for name in plugins}
     alike = (
@@ -109,6 +119,20 @@ def _decision_for_any_node(cluster: LoadedCluster, one: PodSubject) -> Decision 
         and (PodTopologySpread.name not in names or PodTopologySpread.name in decision.state.skip_filter_plugins)
     )
     return decision if alike else None
+
+
+def _specs(cluster: LoadedCluster, one: PodSubject, running: Sequence[int]) -> Iterator[PodSpec]:
+    yield one.pod.spec
+    yield from (cluster.pods.records[index].spec for index in running)
+
+
+def _reaches_other_nodes(spec: PodSpec) -> bool:
+    """Report whether a pod with this spec may matter to pods on other nodes: by affinity, a volume or a device."""
+    affinity = spec.affinity
+    related = affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+    requests = (name for each in (*spec.containers, *spec.init_containers) for name in each.resources.requests)
+    has_claim = any(volume.persistent_volume_claim is not None for volume in spec.volumes)
+    return related or has_claim or any("/" in name for name in requests)
 
 
 def _preemption_by_node(decision: Decision) -> dict[int, object]:

@@ -1,6 +1,6 @@
 """The pods of a DaemonSet get the answers that they get one by one, from few decisions."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.objects.core import Node
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
@@ -21,7 +20,7 @@ from kschedctl.questions.explain.daemon_set_verdicts import DaemonSetVerdicts
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from tests.builders import make_cluster, make_loaded, make_node, make_object, make_pod
+from tests.builders import ZONE, make_cluster, make_loaded, make_node, make_object, make_pod
 from tests.example_counts import scaled
 from tests.scheduler.cycle.test_alike_members import busy_nodes
 from tests.scheduler.cycle.test_moved import objects
@@ -31,19 +30,32 @@ _WORKLOAD = WorkloadData("DaemonSet", "default", "agent", 3)
 
 
 def with_daemon_set(
-    kind: Pod, nodes: Sequence[Node], running: Sequence[Pod], *others: ApiObject, version: str = "1.36"
+    kind: Pod,
+    nodes: Sequence[Node],
+    running: Sequence[Pod],
+    *others: ApiObject,
+    runs_on: Collection[str] = (),
+    version: str = "1.36",
 ) -> tuple[LoadedCluster, list[PodSubject]]:
     """A cluster, and the pods of a kind that a DaemonSet gets there. No pod is admitted, so that its priority stays."""
-    cluster = make_cluster(nodes, running, *others)
     labels = {"app": "agent", **kind.metadata.labels, "of": "agent"}
     template = PodTemplateSpec(metadata=structs.replace(kind.metadata, labels=labels), spec=kind.spec)
     daemon_set = make_object(DaemonSet, "agent", spec={"selector": {"matchLabels": {"of": "agent"}}})
     daemon_set = structs.replace(daemon_set, spec=structs.replace(daemon_set.spec, template=template))
-    made = pods_of(daemon_set, cluster)
-    pods = [PodSubject(each.pod, workload=_WORKLOAD, node=each.node) for each in made]
-    loaded = make_loaded(cluster, version)
-    loaded.admission = False
-    return loaded, pods
+
+    def loaded(pods: Sequence[Pod]) -> LoadedCluster:
+        found = make_loaded(make_cluster(nodes, pods, daemon_set, *others), version)
+        found.admission = False
+        return found
+
+    own = [
+        structs.replace(made.pod, spec=structs.replace(made.pod.spec, node_name=made.node))
+        for made in loaded(running).pods_of(daemon_set)
+        if made.node in runs_on
+    ]
+    cluster = loaded([*running, *own])
+    pods = [PodSubject(each.pod, workload=_WORKLOAD, node=each.node) for each in cluster.pods_of(daemon_set)]
+    return cluster, pods
 
 
 def told(cluster: LoadedCluster, pods: Sequence[PodSubject]) -> list[Any]:
@@ -73,13 +85,15 @@ def test_the_answers_are_those_of_a_decision_for_each_pod(data: st.DataObject, v
     ]
     others: list[ApiObject] = [*objects(), devices.make_claim("gpu-claim", devices.request())]
     kind = draw(st.sampled_from(kinds))
-    cluster, pods = with_daemon_set(kind, made, running, *others, version=version)
+    runs_on = draw(st.sets(st.sampled_from([node.name for node in made])))
+    cluster, pods = with_daemon_set(kind, made, running, *others, runs_on=runs_on, version=version)
     if pods:
         with patch("kschedctl.questions.explain.daemon_set_verdicts._FEW", 1):
             both(cluster, pods)
 
 
 _TERM = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "agent"}}}
+_ZONE_TERM = {**_TERM, "topologyKey": ZONE}
 _SPREAD = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **_TERM}
 
 
@@ -88,12 +102,13 @@ def _full(*nodes: str, priority: int) -> list[Pod]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "running", "answers", "cycles"),
+    ("kind", "running", "runs_on", "answers", "cycles"),
     [
-        pytest.param(make_pod(), [], [["n0", "n1", "n2", "n3", "n4", "n5"]], 2, id="all fit"),
+        pytest.param(make_pod(), [], "", [["n0", "n1", "n2", "n3", "n4", "n5"]], 2, id="all fit"),
         pytest.param(
             make_pod(requests={"cpu": "1"}),
             _full("n1", "n2", priority=0),
+            "",
             [["n0", "n3", "n4", "n5"], ["n1", "n2"]],
             4,
             id="two nodes are full",
@@ -101,16 +116,18 @@ def _full(*nodes: str, priority: int) -> list[Pod]:
         pytest.param(
             make_pod(requests={"cpu": "1"}, priority=5),
             [*_full("n1", priority=0), *_full("n2", priority=9)],
+            "",
             [["n0", "n3", "n4", "n5"], ["n1"], ["n2"]],
             5,
             id="victims on one of two full nodes",
         ),
         pytest.param(
-            make_pod(requests={"cpu": "5"}), [], [["n0", "n1", "n2", "n3", "n4", "n5"]], 2, id="too large for all"
+            make_pod(requests={"cpu": "5"}), [], "", [["n0", "n1", "n2", "n3", "n4", "n5"]], 2, id="too large for all"
         ),
         pytest.param(
             make_pod(topologySpreadConstraints=[_SPREAD]),
             [],
+            "",
             [["n0", "n1", "n2", "n3", "n4", "n5"]],
             7,
             id="a spread constraint counts the nodes of the affinity alone",
@@ -118,17 +135,34 @@ def _full(*nodes: str, priority: int) -> list[Pod]:
         pytest.param(
             make_pod(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_TERM]}}),
             [make_pod("old", node="n1", labels={"app": "agent"})],
+            "",
             [["n0", "n2", "n3", "n4", "n5"], ["n1"]],
             4,
             id="anti-affinity",
         ),
+        pytest.param(
+            make_pod(requests={"cpu": "3"}),
+            _full("n2", priority=0),
+            "n0 n1 n3 n4",
+            [["n0", "n1", "n3", "n4", "n5"], ["n2"]],
+            4,
+            id="most of them run, and each is decided for without itself",
+        ),
+        pytest.param(
+            make_pod(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_ZONE_TERM]}}),
+            [],
+            "n0 n1",
+            [["n0", "n1", "n2", "n3", "n4", "n5"]],
+            6,
+            id="running pods that keep others away from their zone",
+        ),
     ],
 )
 def test_few_decisions_answer_for_all_nodes(
-    kind: Pod, running: list[Pod], answers: list[list[str]], cycles: int
+    kind: Pod, running: list[Pod], runs_on: str, answers: list[list[str]], cycles: int
 ) -> None:
-    nodes = [make_node(f"n{i}", cpu="4") for i in range(6)]
-    cluster, pods = with_daemon_set(kind, nodes, running)
+    nodes = [make_node(f"n{i}", zone="z", cpu="4") for i in range(6)]
+    cluster, pods = with_daemon_set(kind, nodes, running, runs_on=runs_on.split())
     with (
         patch("kschedctl.scheduler.cycle.scheduler.schedule_pod", side_effect=schedule_pod) as whole,
         patch("kschedctl.questions.explain.daemon_set_verdicts.schedule_pod", side_effect=schedule_pod) as among,
