@@ -1,8 +1,8 @@
 """The answer of a node autoscaler for one pod: the node that it would add, or what each node group has against it."""
 
+from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.scheduler.framework.remedy import Change

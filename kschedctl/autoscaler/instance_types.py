@@ -4,6 +4,7 @@ The form of a catalog is that of a case of the batch command (``instanceTypes``)
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -22,7 +23,6 @@ from kschedctl.autoscaler.requirements import (
     intersects,
     requirement,
 )
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import ResourceList
 from kschedctl.objects.karpenter import NODE_POOL_LABEL
 from kschedctl.objects.meta import Int32

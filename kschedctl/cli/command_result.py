@@ -1,10 +1,9 @@
 """The result of a command: the answer, its view, and the next command."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.questions.answer import Answer, AnswerList, AnswerOutcome, AnswerStream
 from kschedctl.questions.frame import View
 from kschedctl.trials.loaded_cluster import LoadedCluster

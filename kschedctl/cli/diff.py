@@ -1,6 +1,6 @@
 """``kschedctl diff``."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
@@ -12,7 +12,6 @@ from kschedctl.cli.options.declared import OptionGroup
 from kschedctl.cli.options.pods import PodOptions
 from kschedctl.cli.options.shared import OutputOptions, config_option, feature_gates, gates_option, version_option
 from kschedctl.cli.options.whatif import WhatIfOptions
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
 from typing import Any, Final
@@ -14,7 +14,6 @@ from kschedctl.cli.help import command_line
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
-from kschedctl.common.dataclass import dataclass
 from kschedctl.questions.document import Question
 
 # The declared options of a command, from which suggested next commands are written.

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
@@ -22,7 +23,6 @@ from kschedctl.cli.options.shared import (
     OutputOptions,
 )
 from kschedctl.cli.streams import ExitCode, say
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError, UnsupportedError
 from kschedctl.common.findings import shortened
 from kschedctl.leaderelection.locks import LeaseLock, lease_name, own_identity

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
@@ -28,7 +29,6 @@ from kschedctl.cli.options.shared import (
 )
 from kschedctl.cli.streams import ESCAPING, ColorWhen, ExitCode, note, open_console, tell, warn, write
 from kschedctl.cli.streams import report as report_error
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Severity
 from kschedctl.output.forms import FormKind, Medium, names, parse_form

@@ -1,13 +1,13 @@
 """``kschedctl serve``."""
 
 import logging
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 import typer
 
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.declared import OptionGroup, unfolded
-from kschedctl.common.dataclass import dataclass
 
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 8080

@@ -12,9 +12,10 @@ _NOT_PLAIN: Final = object()
 
 
 class _PlainValues:
-    """The reading of the values of a parameter, with typer's results.
+    """The reading of the values of a parameter, with the results of typer.
 
-    Values that are not plain are left to typer, among them all wrong ones, so that errors are its own.
+    Values that are not plain are left to typer, among them all wrong ones, so that errors are its own. So are all
+    values, if another version of typer describes its parameters in another way.
     """
 
     def __init__(self, parameter: Any) -> None:
@@ -27,7 +28,6 @@ class _PlainValues:
 
 def read_plainly(parameter: Any) -> Any:
     """Let a parameter of typer's read plain values without pydantic, and return it."""
-    # Where typer reads values in another way, it is left to it.
     if hasattr(parameter, "get_runtime_param") and "get_runtime_param" not in vars(parameter):
         values = _PlainValues(parameter)
         parameter.get_runtime_param = lambda: values
@@ -36,7 +36,9 @@ def read_plainly(parameter: Any) -> Any:
 
 def _plain(value: Any, parameter: Any) -> Any:
     """Return a value in the type of its parameter; ``_NOT_PLAIN`` if that takes more than a look at it."""
-    kind = parameter.type_descriptor.annotation
+    kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    if kind is None:
+        return _NOT_PLAIN
     if value is None:
         return () if parameter.nargs == -1 or parameter.multiple else None
     if kind is str and isinstance(value, str):
@@ -47,7 +49,7 @@ def _plain(value: Any, parameter: Any) -> Any:
         return next((each for each in kind if value in (each, each.value)), _NOT_PLAIN)
     if kind is int or kind is float:
         is_text = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS
-        if is_text or type(value) is kind:
+        if (is_text or type(value) is kind) and hasattr(parameter, "min") and hasattr(parameter, "max"):
             number = kind(value)
             least, most = parameter.min, parameter.max
             if (least is None or number >= least) and (most is None or number <= most):

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Annotated, ClassVar, Final
 
@@ -27,7 +28,6 @@ from kschedctl.cli.options.shared import (
     impersonated_groups,
     request_seconds,
 )
-from kschedctl.common.dataclass import dataclass
 
 _JSON_LINES: Final = "jsonl"
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)

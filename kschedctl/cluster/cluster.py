@@ -227,7 +227,14 @@ class Cluster:
         return self._with(pods=self.pods.moved(np.array(sorted(gone), dtype=np.int64), new))
 
     def with_equal_pods(self, pods: Iterable[tuple[Pod, int]]) -> Cluster:
-        """Return the cluster with new pods, each as often as its number says; no other pod has its name."""
+        """Return the cluster with new pods, each with copies that are counted but that no name leads to.
+
+        Parameters
+        ----------
+        pods : iterable of tuple
+            Pods with a node, each with the number of pods that are like it, itself included; only the last of them is
+            found by its name, which no pod of the cluster has.
+        """
         interner = self._interner
         new = [record for pod, number in pods for record in repeat(interner.record(pod), number)]
         return self._with(pods=self.pods.moved(np.zeros(0, dtype=np.int64), new))

@@ -13,6 +13,7 @@ from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject, ObjectMeta
 from kschedctl.objects.pod import Pod, PodStatus
 
+#: The kinds of objects that files may have, by their names.
 TYPES: Final = {type_.__name__: type_ for type_ in (*CAPTURED_KINDS.values(), *FILE_KINDS.values())}
 #: The kind of a run of pods that are records.
 _RECORD: Final = ""

@@ -2,12 +2,10 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from threading import Condition
 from typing import Protocol
-
-from kschedctl.common.dataclass import dataclass
 
 Callback = Callable[[], None]
 

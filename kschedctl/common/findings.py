@@ -1,11 +1,9 @@
 """Findings: the object and field that a problem is about, the problem itself, and a hint."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, Self, TypeAlias
-
-from kschedctl.common.dataclass import dataclass
 
 # Locations of objects in the input, and positions of fields in a text.
 

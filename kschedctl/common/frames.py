@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from kschedctl.common.argument_types import checked_arguments
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import UnsupportedError
 
 if TYPE_CHECKING:

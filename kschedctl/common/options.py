@@ -1,9 +1,8 @@
 """Options: what a command, the API and a method call the same thing, declared once."""
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 
 

@@ -154,9 +154,13 @@ _MOST_READERS: Final = 8
 
 
 def number_of_readers() -> int:
-    """Return the number of processes that read a large input: one per core, and 1 where a fork is not safe."""
+    """Return the number of processes that read a large input: one per core, at most 8; 1 where a fork is not safe."""
     cores = min(available_cores(), _MOST_READERS)
     return cores if cores > 1 and can_fork() else 1
+
+
+#: The most answers per process that are known before their turn.
+_MOST_EARLY: Final = 4
 
 
 def answers_in_order(
@@ -183,18 +187,18 @@ def answers_in_order(
             for _ in range(min(jobs, n_numbers)):
                 # A process that has died answers nothing, so that an answer is never ``None`` itself.
                 workers.append(WorkerProcess(context, lambda number: (answer(number),), workers))
-        for worker in workers:
-            worker.give(waiting.popleft())
         for number in range(1, n_numbers + 1):
             while number not in found:
+                for worker in workers:
+                    # Answers that come before their turn take memory.
+                    if not worker.number and waiting and len(found) < _MOST_EARLY * jobs:
+                        worker.give(waiting.popleft())
                 ready = wait([worker.pipe for worker in workers if worker.number])
                 for worker in [worker for worker in workers if worker.pipe in ready]:
                     answered = worker.number
                     if (received := worker.take()) is None:
                         return
                     found[answered] = received[0]
-                    if waiting:
-                        worker.give(waiting.popleft())
             yield found.pop(number)
     except OSError:
         return

@@ -5,13 +5,13 @@ Components are recognized by the names of their pods and namespaces, as nothing 
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.records import PodRecord
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.ownership import workload_of

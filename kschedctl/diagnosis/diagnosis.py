@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.common.arrays import Mask, Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod

@@ -7,12 +7,12 @@ correct the selector before they drain a node. A budget of a workload that has n
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import meant, mistakes
 from kschedctl.controllers.disruption import BudgetedPods, covering_budgets
 from kschedctl.controllers.workloads.ownership import MAKERS, workload_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from kschedctl.cluster.pod_group_trees import tried_with
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.pod import Pod

@@ -1,11 +1,10 @@
 """Guarantees of election settings: bounds for the time without a leader, and for the time with two leaders."""
 
 from bisect import bisect_left
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import floor
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings
 

@@ -6,14 +6,13 @@ therefore, and not the times that they show.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import floor, inf
 from random import Random
 from threading import Lock as OutageLock
 from typing import Final
 
 from kschedctl.common.clock import Clock
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import counted
 from kschedctl.leaderelection.locks import LeaderElectionRecord, Lock, LockError, LockNotFoundError, Raw

@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 from uuid import uuid4
@@ -11,7 +11,6 @@ from uuid import uuid4
 import msgspec
 
 from kschedctl.common.clock import Clock
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.common.findings import shortened
 from kschedctl.common.text.json_text import decoded_json

@@ -1,14 +1,13 @@
 """The simulated network, processes and faults of an election, and its timeline."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 from random import Random
 from typing import Final
 
 from kschedctl.common.clock import Callback, Clock, Timer, VirtualClock
-from kschedctl.common.dataclass import dataclass
 from kschedctl.leaderelection.elector import Callbacks, LeaderElector
 from kschedctl.leaderelection.locks import LeaderElectionRecord, LockError, MemoryApi, MemoryLock, Versioned
 from kschedctl.leaderelection.settings import Actor, ElectionSettings, Steps, T

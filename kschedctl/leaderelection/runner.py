@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Final
 
 from kschedctl.common.clock import RealClock
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.leaderelection import guard
 from kschedctl.leaderelection.elector import Callbacks, LeaderElector, Outage

@@ -1,10 +1,10 @@
 """The settings of a candidate, and client-go's validation of them."""
 
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from kschedctl.common.clock import Clock, Timer
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding
 

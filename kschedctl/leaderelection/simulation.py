@@ -1,13 +1,13 @@
 """The simulation of an election: candidates, an API server, the true time, and faults."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from random import Random
 from typing import Final
 
 from kschedctl.common.clock import VirtualClock
-from kschedctl.common.dataclass import dataclass
 from kschedctl.leaderelection.locks import MemoryApi
 from kschedctl.leaderelection.network import (
     ALL,

@@ -3,11 +3,10 @@
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.linter.fix import Fix
 from kschedctl.linter.fixed_text import CannotChangeError, drops_comment, fixed_text

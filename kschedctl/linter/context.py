@@ -3,12 +3,11 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Finding
 from kschedctl.linter.folder_purposes import PurposeOfFolder, purpose_of
 from kschedctl.linter.kustomization import RESOURCE_FIELDS, listed_paths, normal_path

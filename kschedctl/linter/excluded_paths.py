@@ -3,13 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
-
-from kschedctl.common.dataclass import dataclass
 
 # The patterns of a ``.gitignore`` file, with git's meaning.
 

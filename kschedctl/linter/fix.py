@@ -1,9 +1,9 @@
 """Fixes as data: changes of fields of objects. ``kschedctl.linter.applied_fixes`` turns them into edits of the text."""
 
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.values import Steps
 

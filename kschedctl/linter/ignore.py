@@ -1,9 +1,8 @@
 """Ignores, which suppress findings, and the findings that they suppress."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.linter.lint_finding import LintFinding
 from kschedctl.linter.manifest_set import LintObject
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.common.text.json_text import encodable
 from kschedctl.linter.context import LintContext

@@ -8,10 +8,9 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.linter.kustomization import RESOURCE_FIELDS, listed_paths, normal_path, read_from_disk
 from kschedctl.linter.lint_files import LintFile, read_text

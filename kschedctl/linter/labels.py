@@ -1,9 +1,9 @@
 """Labels of pods that do not exist yet, and selectors on them, whose result is yes, no or uncertain."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import mistakes
 from kschedctl.linter.values import converted, is_rendered
 from kschedctl.objects.meta import LabelSelector

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from glob import escape
 from itertools import pairwise
@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, Location, Position
 from kschedctl.common.text.characters import utf8_text

@@ -2,10 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Finding, Position, Severity, field_path
 from kschedctl.common.wording import counted, listed
 from kschedctl.linter.file_text import Region

@@ -9,14 +9,13 @@ are related only to objects without a namespace.
 import re
 from collections import ChainMap, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, ObjectRef, field_path
 from kschedctl.linter.file_text import Region

@@ -1,10 +1,9 @@
 """Node selection of pod templates: requirements that exclude one another, and the label values that remain."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.linter.pods import PREFERRED, AnyPart, WorkloadPods
 from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, numbered, text
 from kschedctl.objects.core import Taint

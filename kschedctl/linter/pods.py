@@ -1,10 +1,10 @@
 """Pod templates: the parts that scheduling depends on, each with its path in the object."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import LintManifests, LintObject
 from kschedctl.linter.values import (

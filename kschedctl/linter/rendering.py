@@ -7,12 +7,11 @@ import signal
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.linter.kustomization import NAMES, kustomizations, normal_path

@@ -2,11 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Self, TypeAlias
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Severity
 from kschedctl.linter.examples import MARK, manifests
 from kschedctl.linter.fix import Fix

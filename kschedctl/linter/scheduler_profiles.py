@@ -1,9 +1,9 @@
 """Scheduler configurations of the manifest set: their profiles, and the plugins at each extension point."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.linter.manifest_set import LintObject
 from kschedctl.linter.values import Steps, at, mapping, numbered, text
 from kschedctl.objects.releases.release import RELEASES, Release

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, cast
-
-from kschedctl.common.dataclass import dataclass
 
 if TYPE_CHECKING:
     from kschedctl.common.frames import Tabular

@@ -7,9 +7,9 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.characters import printable
 from kschedctl.output.forms import Form, FormError, Medium, collected

@@ -4,7 +4,7 @@ Field names are part of the public interface; the JSON Schema is made from these
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypedDict, TypeVar
@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, Generic, Literal, Self, TypedDict, Typ
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.common.text.json_text import encoded_json
 from kschedctl.objects.quantity import parse_quantity

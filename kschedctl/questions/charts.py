@@ -6,11 +6,11 @@ the table that the chart itself contains.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted
 from kschedctl.objects.resources import amount_of as with_unit
 from kschedctl.questions.answer import amount_of

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE

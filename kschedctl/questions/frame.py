@@ -1,13 +1,12 @@
 """The parts that surround every answer: its subject and provenance before it, cautions and next questions after it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Self, TypeVar
 
 from msgspec.structs import replace as replace_fields
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.kinds import PERMISSIONS_PAGE
 from kschedctl.questions.answer import Envelope, MissingData, readable

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Location, Subject, Where
 from kschedctl.common.wording import listed

@@ -1,10 +1,9 @@
 """Maps of nodes: one cell per node, grouped by zone, pool or instance type, coloured by results or free capacity."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from kschedctl.questions.answer import amount_of, readable

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,7 +15,6 @@ from kschedctl.cluster.pod_groups import group_members, groups_with_members
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import PodIndices
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.wording import counted, listed, similar
 from kschedctl.controllers.workloads.ownership import MAKERS, pods_made_by, workloads

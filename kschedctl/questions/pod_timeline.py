@@ -2,12 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import ceil
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted
 from kschedctl.questions.charts import Kind, Lane, Span, Timeline
 from kschedctl.questions.document import Tone

@@ -1,14 +1,13 @@
 """The provenance of an answer about a loaded cluster: rules, snapshot, changes and cautions."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import computed_budgets

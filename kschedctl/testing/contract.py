@@ -7,6 +7,7 @@ or, one test per check, ``@pytest.mark.parametrize("check", plugin_checks(MyPlug
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -14,7 +15,6 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, Release
 from kschedctl.scheduler.framework.config.types import default_args

@@ -6,6 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -16,7 +17,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.arrays import Int64Array
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Taint
 from kschedctl.objects.meta import ApiObject
 from kschedctl.scheduler.framework.cycle_state import CycleState

@@ -1,12 +1,13 @@
 """A probe of a plugin: runs the plugin alone in a framework and collects all its results for a pod."""
 
+from dataclasses import dataclass
+
 import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.common.arrays import Int64Array
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.config.profile import Profile

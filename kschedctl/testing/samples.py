@@ -1,14 +1,13 @@
 """Sample clusters and pods that exercise most plugins."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Namespace, Node, Service
 from kschedctl.objects.defaults import default_pod
 from kschedctl.objects.meta import ApiObject

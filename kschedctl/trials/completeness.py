@@ -1,13 +1,13 @@
 """Kinds and objects that a snapshot lacks although the answer for a pod depends on them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Final, TypeAlias
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PodClass
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.findings import Finding, ObjectRef, Severity
 from kschedctl.common.wording import listed

@@ -3,6 +3,7 @@
 Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are those of the events on the claim.
 """
 
+from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from itertools import groupby
 from typing import Final
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.default_storage_class import default_storage_class, has_class
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.selectors import Selector, SelectorError
 from kschedctl.objects.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kschedctl.scheduler.volumes.claims import (

@@ -13,7 +13,7 @@ import json
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from threading import Condition, Thread
@@ -22,7 +22,6 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.leaderelection.elector import Outage
 from kschedctl.scheduler.cycle.outcome import Outcome

@@ -1,12 +1,11 @@
 """The changes in a running cluster since they were last taken, one entry per object."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Condition, Event, Thread
 from time import monotonic
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.objects.meta import ApiObject

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.watch.cache import FEW_CHANGES, Cache, LeftOut

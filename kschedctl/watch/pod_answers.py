@@ -11,7 +11,7 @@ a change in them alone is not reported.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -19,7 +19,6 @@ import numpy as np
 from kschedctl.autoscaler.karpenter.expansion import node_pool_for
 from kschedctl.cluster.pod_group_trees import tried_with
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import KschedctlError
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod

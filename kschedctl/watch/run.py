@@ -3,12 +3,11 @@
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.extras import install_command
 from kschedctl.common.findings import Location

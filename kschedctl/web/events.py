@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.web.errors import BusyError
 
 

@@ -7,12 +7,11 @@ import secrets
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import KschedctlError
 from kschedctl.questions.answer import Answer
 from kschedctl.questions.cluster_request import ClusterRequest

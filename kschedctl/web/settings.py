@@ -4,11 +4,10 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.processes import available_cores
 from kschedctl.questions.cluster_request import ClusterRequest

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kschedctl.autoscaler.cluster_autoscaler.status import GroupStatus, Status
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.cluster_autoscaler import (
     MACHINE,
     MAX_SIZES,

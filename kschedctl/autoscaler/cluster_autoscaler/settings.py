@@ -4,11 +4,11 @@ The flags are arguments of its container, which are not read; only OpenShift's o
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.autoscaler.cluster_autoscaler.status import Status
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.cluster_autoscaler import ClusterAutoscaler, MachineAutoscaler
 from kschedctl.objects.event import Event
 from kschedctl.objects.pod import PodSpec

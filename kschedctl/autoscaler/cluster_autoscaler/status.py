@@ -4,13 +4,13 @@ Since Kubernetes 1.30 the status is YAML; before, it was a text for people.
 """
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.yaml import yaml_values
 from kschedctl.objects.cluster_autoscaler import LAST_UPDATED, STATUS_NAME, STATUS_NAMESPACE

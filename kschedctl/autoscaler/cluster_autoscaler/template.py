@@ -5,6 +5,7 @@ without nodes (processors/nodeinfosprovider, simulator/node_info_utils.go, cloud
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -14,7 +15,6 @@ from kschedctl.autoscaler.cluster_autoscaler.groups import NodeGroup
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.cluster.node_selection import nodes_matching_pod
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.objects.cluster_autoscaler import (
     CAPACITY,

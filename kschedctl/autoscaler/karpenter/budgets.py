@@ -1,11 +1,11 @@
 """Disruption budgets of NodePools: how many nodes may go at once, at a time (apis/v1/nodepool.go)."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kschedctl.autoscaler.karpenter.state import StateNode, is_starting
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import listed
 from kschedctl.objects.cron import Schedule
 from kschedctl.objects.duration import Duration

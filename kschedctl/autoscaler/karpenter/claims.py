@@ -1,7 +1,7 @@
 """NodeClaims that a round opens: whether one can take another pod, and what is left of it then (S/nodeclaim.go)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -31,7 +31,6 @@ from kschedctl.autoscaler.requirements import (
     requirement,
     requirements_text,
 )
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.quantity import NANO, Amount, QuantityFormat
 from kschedctl.objects.selectors import IN
 from kschedctl.objects.well_known import HOSTNAME

@@ -1,6 +1,7 @@
 """The pods of DaemonSets that a new node will have: their requests and ports (S/scheduler.go, U/daemonset)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,7 +18,6 @@ from kschedctl.autoscaler.karpenter.pods import (
 )
 from kschedctl.autoscaler.requirements import Requirements, are_compatible
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Taint
 from kschedctl.objects.defaults import default_pod_spec
 from kschedctl.objects.meta import ObjectMeta

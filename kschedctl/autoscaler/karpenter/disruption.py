@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from dataclasses import replace as with_field
 from datetime import datetime
 from enum import StrEnum
@@ -30,7 +30,6 @@ from kschedctl.autoscaler.karpenter.provisioner import Plan, Round, Settings
 from kschedctl.autoscaler.karpenter.state import StateNode, is_under_consolidate_after, state_nodes, waiting_words
 from kschedctl.autoscaler.requirements import Requirements
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.karpenter import DISRUPTION_COST, DO_NOT_DISRUPT, NodeClaim, NodePool, holds
 from kschedctl.objects.pod import DELETION_COST, Pod

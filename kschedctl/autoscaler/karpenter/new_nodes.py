@@ -1,6 +1,7 @@
 """The NodeClaims that a round creates (S/nodeclaimtemplate.go), and the nodes that they become."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,6 @@ from kschedctl.autoscaler.karpenter.claims import Claim
 from kschedctl.autoscaler.karpenter.pods import Stage
 from kschedctl.autoscaler.karpenter.pools import LIFECYCLE, Pool, unmet_min_values
 from kschedctl.autoscaler.requirements import GTE, LTE, Requirement, Requirements, added, requirement
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Condition, Node, NodeSpec, NodeStatus
 from kschedctl.objects.karpenter import NODE_POOL_LABEL
 from kschedctl.objects.meta import ObjectMeta

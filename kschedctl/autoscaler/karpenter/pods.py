@@ -1,7 +1,7 @@
 """The pods of a round: which take part, what they ask for, and how their preferences are given up one by one."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -11,7 +11,6 @@ from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, CAPACITY_TYPES, W
 from kschedctl.autoscaler.karpenter.volumes import Attachments, claim_problem
 from kschedctl.autoscaler.requirements import GTE, LTE, Requirements, added, of_expressions, of_labels, requirement
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Condition, Taint
 from kschedctl.objects.duration import Duration
 from kschedctl.objects.karpenter import DO_NOT_DISRUPT, NODE_POOL_LABEL

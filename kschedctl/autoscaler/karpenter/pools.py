@@ -1,6 +1,7 @@
 """The NodePools of a round: their order, and what a node of each may be (S/nodeclaimtemplate.go, P/provisioner.go)."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,6 @@ from kschedctl.autoscaler.karpenter.daemons import DaemonGroup, DaemonPod, daemo
 from kschedctl.autoscaler.karpenter.topology import Domains
 from kschedctl.autoscaler.requirements import Requirements, added, requirement
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Taint
 from kschedctl.objects.karpenter import NODE_POOL_LABEL, NodePool, holds
 from kschedctl.objects.pod import PREFER_NO_SCHEDULE

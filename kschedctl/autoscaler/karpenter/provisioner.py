@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
@@ -48,7 +48,6 @@ from kschedctl.autoscaler.requirements import Requirements, added, are_compatibl
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.karpenter import NodePool
 from kschedctl.objects.meta import LabelSelector, LabelSelectorRequirement
 from kschedctl.objects.pod import Pod, PodSpec, TopologySpreadConstraint

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import numpy as np
@@ -20,7 +21,6 @@ from kschedctl.autoscaler.requirements import (
 )
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Int64Array
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Taint
 from kschedctl.objects.meta import LabelSelector, LabelSelectorRequirement
 from kschedctl.objects.pod import Pod, PodAffinity, PodAffinityTerm, PodSpec, TopologySpreadConstraint

@@ -1,7 +1,7 @@
 """The options that select the cluster of a command, and the rules that apply to it."""
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -23,7 +23,6 @@ from kschedctl.cli.options.shared import (
     request_seconds,
 )
 from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
-from kschedctl.common.dataclass import dataclass
 
 if TYPE_CHECKING:
     from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource

@@ -6,14 +6,13 @@ A group is declared once as a dataclass, a request as the type of its question.
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type_hints
 
 import typer
 
 from kschedctl.cli import completion
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import Option
 from kschedctl.questions.request import AnalysisRequest, RequestError, declared
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -17,7 +18,6 @@ from kschedctl.cli.options.shared import (
     ValidateOption,
     namespace_option,
 )
-from kschedctl.common.dataclass import dataclass
 from kschedctl.sources.snapshot.validation import Validation
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Options that belong to no group or to several, and the parsers of their values."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
 import typer
@@ -9,7 +10,6 @@ from kschedctl.cli import completion
 from kschedctl.cli.completion import CLUSTER_VARIABLE, SNAPSHOT_VARIABLE
 from kschedctl.cli.options.declared import OptionGroup
 from kschedctl.cli.streams import ColorWhen
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.releases.names import RELEASE_NAMES
 from kschedctl.output.forms import Form, FormError, FormKind, parse_form, usage
 

@@ -2,12 +2,11 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Self
 
 from kschedctl.cli.options.declared import OptionGroup, typer_annotation
 from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import Option
 from kschedctl.sources.snapshot.validation import Validation
 from kschedctl.trials.whatif.edit import Edit, PodEdit
@@ -75,7 +74,7 @@ class ClusterWhatIfOptions(WhatIfOptions):
             "validate", inspect.Parameter.KEYWORD_ONLY, default=STRICT, annotation=ValidateOption
         )
         # The decorator has made another class, because of the slots.
-        return [*super(ClusterWhatIfOptions, cls).parameters(), validate]  # noqa: UP008
+        return [*super(ClusterWhatIfOptions, cls).parameters(), validate]
 
 
 #: The completion of a value, by the start of its metavar.

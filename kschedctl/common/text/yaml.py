@@ -35,7 +35,7 @@ import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, Position
-from kschedctl.common.processes import answers_of_processes, available_cores
+from kschedctl.common.processes import answers_of_processes, number_of_readers
 from kschedctl.common.text.yaml_events import BadNodeError, EventReader
 from kschedctl.common.text.yaml_lines import (
     LineReader,
@@ -229,8 +229,6 @@ def _error(problem: str, location: Location, mark: Any, n_lines: int, hint: str 
 PART: Final = 1024**2
 #: The number of parts per process, so that processes end at about the same time.
 _PER_PROCESS: Final = 16
-#: The maximum number of processes; with more, the rest of the reading takes most of the time.
-_MAX_PROCESSES: Final = 8
 #: The first element of ``items`` in the first column of its document, after the few fields before it.
 _ITEMS: Final = re.compile(rb"(?:\A|\n)items:\n([ ]*)- ")
 _HEAD: Final = 4096
@@ -309,7 +307,7 @@ def documents_by_processes(
         numbers of documents. ``None`` if one process has to read the text.
     """
     only_safely = jobs is None
-    jobs = jobs or min(available_cores(), _MAX_PROCESSES)
+    jobs = jobs or number_of_readers()
     if jobs < 2:
         return None
     parts = split(text, max(part_size, len(text) // (jobs * _PER_PROCESS)))

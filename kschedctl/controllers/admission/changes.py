@@ -1,11 +1,11 @@
 """An admitted pod, and the changes that admission made to it, field by field, with the responsible plugin."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 
 if TYPE_CHECKING:

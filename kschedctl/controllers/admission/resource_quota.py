@@ -1,11 +1,10 @@
 """The ResourceQuota admission plugin: the quotas that would reject a pod before the scheduler sees it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import SnapshotError
 from kschedctl.objects.core import ResourceList
 from kschedctl.objects.pod import Pod, pod_affinity_terms

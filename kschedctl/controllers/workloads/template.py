@@ -5,6 +5,7 @@ The stand-ins have the same format and are deterministic.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from operator import is_
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
@@ -14,7 +15,6 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.common.findings import Where
 from kschedctl.objects.core import ResourceList

@@ -5,9 +5,9 @@ statefulset) and the defaults of apps/v1.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
 from kschedctl.common.text.patterns import pattern

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.text.patterns import pattern
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.event import SCHEDULER, Event

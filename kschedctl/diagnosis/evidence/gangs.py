@@ -1,10 +1,10 @@
 """Groups of pods that other schedulers start together: PodGroups of Volcano and of scheduler-plugins."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.diagnosis.evidence.events import one_line
 from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup
 from kschedctl.objects.meta import ObjectMeta

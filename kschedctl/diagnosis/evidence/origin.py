@@ -1,11 +1,11 @@
 """The origin of a pod's values that are not in its owner's template: admission, a namespace, an autoscaler."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import required_node_selector
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.core import Namespace, QuantityText
 from kschedctl.objects.custom_resources import (

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import listed, similar
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.diagnosis.evidence.events import one_line

@@ -1,13 +1,13 @@
 """In-place resizes that kubelets have not carried out: what the spec asks, and what is allocated."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import listed
 from kschedctl.diagnosis.evidence.events import one_line
 from kschedctl.diagnosis.evidence.origin import autoscaler_of

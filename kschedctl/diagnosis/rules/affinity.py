@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from kschedctl.common.arrays import Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.controllers.workloads.ownership import pods_made_by, workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.components import agent_on
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows

@@ -1,13 +1,12 @@
 """Node labels that the pod requires and no node has, although nodes have almost the same one."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed, meant
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation, all_rows
 from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of

@@ -1,7 +1,7 @@
 """Other schedulers: pods that belong to them, and nodes that they share with kube-scheduler."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.placed_pods import pending_pods
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed, time_span
 from kschedctl.controllers.workloads.pods import untolerated_taints
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation

@@ -4,9 +4,9 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.admission.chain import admit

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.common.arrays import Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Advice, Diagnosis, Situation
 from kschedctl.diagnosis.rules import obstacles

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from msgspec import structs
 
 from kschedctl.common.arrays import Int64Array, Mask, PodIndices
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.pods import REVISION_HASH, revision

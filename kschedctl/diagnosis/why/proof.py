@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import on_node, pod_at
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import listed
 from kschedctl.objects.pod import Pod

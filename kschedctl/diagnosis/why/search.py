@@ -5,7 +5,7 @@ Pairs are tried, too, if nothing but a node of a new size helps.
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 import msgspec
@@ -13,7 +13,6 @@ import numpy as np
 
 from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.common.arrays import Int64Array
-from kschedctl.common.dataclass import dataclass
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice, Situation
 from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of, name_of, remedies_of

@@ -3,6 +3,7 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
@@ -12,7 +13,6 @@ from msgspec.structs import replace
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pod_at
 from kschedctl.cluster.pod_groups import group_members
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.diagnosis.new_nodes import nodes_like
 from kschedctl.diagnosis.pending_groups import PendingGroup

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.releases.release import LATEST, PATCH_RELEASES, RELEASES, Release

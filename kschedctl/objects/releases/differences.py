@@ -5,13 +5,12 @@ one pod are left out: the queue, the validation by API servers, and the reading 
 """
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.objects.releases.rule_words import RULE_WORDS, RuleWords
 

@@ -8,12 +8,12 @@ do not affect it.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import UnsupportedError
 
 _TABLE: Final = Path(__file__).with_name("feature_gates.txt")

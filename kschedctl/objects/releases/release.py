@@ -4,11 +4,10 @@ Plugins read these from a ``Release``. No code compares version numbers.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.objects.releases.feature_gates import gate_defaults, idle_gates, known_gates
 from kschedctl.objects.releases.rules import (

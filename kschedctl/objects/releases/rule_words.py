@@ -5,10 +5,9 @@ feature gate. A field of a rule that affects the decision for one pod must have 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
-
-from kschedctl.common.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,9 @@
 The default of a field is its value in the oldest release that has it.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
-
-from kschedctl.common.dataclass import dataclass
 
 
 class VictimTies(Enum):

@@ -1,9 +1,9 @@
 """Validation of containers of all kinds, their probes, lifecycle handlers, mounts and devices."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.field_errors import Typed
 from kschedctl.objects.names import http_header_problems, label_problems, port_name_problems, port_problems
 from kschedctl.objects.validation.environment import environment, environment_from

@@ -5,11 +5,10 @@ applies the functions first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Finding
 from kschedctl.objects.field_errors import OMITTED
 from kschedctl.objects.names import label_problems, path_segment_problems, qualified_name_problems, subdomain_problems

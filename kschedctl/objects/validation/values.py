@@ -1,10 +1,9 @@
 """The context of validation rules, and checks of single values: labels, percentages, ports, paths."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.names import (
     label_value_problems,
     percent_problems,

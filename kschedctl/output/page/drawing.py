@@ -6,11 +6,11 @@ classes, because the Content-Security-Policy of pages allows no style attributes
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.text.characters import printable
 from kschedctl.questions.charts import Bar, Bars, Cell, Colouring, Kind, Lane, NodeMap, Span, Timeline
 from kschedctl.questions.document import Table, Tone

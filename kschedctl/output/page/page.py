@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.text.characters import printable
 from kschedctl.output.forms import Form, Medium
 from kschedctl.output.page.drawing import FILTERS, is_dense, is_short

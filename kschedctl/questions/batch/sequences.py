@@ -8,6 +8,7 @@ The clock advances by a millisecond per pod and cycle. Victims are gone at once,
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -20,7 +21,6 @@ from msgspec.structs import replace
 from kschedctl.cluster.pod_group_trees import Group
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError, UnsupportedError
 from kschedctl.objects.core import Condition, Node
 from kschedctl.objects.kinds import KINDS

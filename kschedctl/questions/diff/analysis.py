@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import pending_pods, queue_order
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError, ManifestError
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE

@@ -6,7 +6,7 @@ of the second side. Operators put labels into the definition of the pool; those 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod, required_node_selector
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.pods import untolerated_taints
 from kschedctl.diagnosis.diagnosis import Situation

@@ -1,10 +1,9 @@
 """Two clusters that a request names, and the pods that are compared between them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.analysis import DiffRequest, Key, found_on

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answer import merged_envelope
 from kschedctl.questions.charts import Bar, Bars, Kind, Segment, zone_bars

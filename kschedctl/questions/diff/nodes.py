@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.questions.diff.answer import NodeChangeData, NodeOutcomeData
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.framework.status import Status

@@ -6,10 +6,9 @@ set that does: without any one of them, the old answer is not back.
 """
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.releases.differences import RuleDifference
 
 Rules: TypeAlias = tuple[RuleDifference, ...]

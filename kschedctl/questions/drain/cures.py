@@ -8,6 +8,7 @@ for pods that find no other node.
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -16,7 +17,6 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.disruption import BudgetedPods, counted_budget, find_workload, is_unready, scale_of

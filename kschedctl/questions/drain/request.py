@@ -1,9 +1,9 @@
 """The question of ``drain``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import SEED, Example, Option
 from kschedctl.questions.request import AnalysisRequest, RequestError

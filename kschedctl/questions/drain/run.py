@@ -1,10 +1,10 @@
 """The run of a drain."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.questions.drain.request import DrainRequest
 from kschedctl.questions.handle import INTERRUPTIONS, AnalysisHandle
 from kschedctl.trials.loaded_cluster import LoadedCluster

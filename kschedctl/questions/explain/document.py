@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answer import AnswerStream, Envelope, merged_envelope, readable
 from kschedctl.questions.answer_parts import ExpansionData

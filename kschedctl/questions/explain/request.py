@@ -1,9 +1,9 @@
 """The question of ``explain``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import CHOICE_SEED, Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import PodsRequest

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
 from typing import Final
@@ -10,7 +11,6 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.frames import Cell, ColumnType, Table
 from kschedctl.common.wording import counted, counted_with

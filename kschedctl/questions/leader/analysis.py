@@ -1,12 +1,12 @@
 """The analysis behind ``leader``: the elections of a cluster, and the problems of each."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil, floor, inf, isfinite
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding, ObjectRef, Severity, shortened
 from kschedctl.common.wording import counted, duration, listed, time_span

@@ -1,8 +1,8 @@
 """The question of ``leader``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest
 

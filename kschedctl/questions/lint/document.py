@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import Severity
 from kschedctl.common.wording import counted, listed
 from kschedctl.linter.lint_finding import ORDER, LintFinding

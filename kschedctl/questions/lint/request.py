@@ -1,11 +1,10 @@
 """The request of ``lint``: it reads settings, selects rules and loads the cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.common.findings import Severity
 from kschedctl.linter.manifest_set import LintManifests

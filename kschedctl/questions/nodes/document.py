@@ -1,10 +1,10 @@
 """The document of ``nodes``: the free capacity of groups, the nodes, and the namespaces or workloads that use them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kschedctl.cluster.placed_pods import pending_pods
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.karpenter import NODE_POOL_LABEL
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PODS

@@ -1,9 +1,9 @@
 """The question of ``nodes``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest

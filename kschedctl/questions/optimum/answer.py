@@ -11,7 +11,9 @@ from kschedctl.trials.optimum.levers import Lever
 
 #: The field of all three answers that says whether a longer search makes sense.
 _Stalled: TypeAlias = Annotated[
-    bool, "True if the search ended because no better result came for a while; `--prove` goes on with it."
+    bool,
+    "True if the search ended before a proof, as nothing better came for a while or little but the proof was missing; "
+    "`--prove` goes on with it.",
 ]
 
 

@@ -347,7 +347,7 @@ def purchase_document(answer: Purchased, view: View) -> Document:
 
 def _stalled(answer: Optimum | Purchased | Emptied) -> Document:
     if answer.stalled:
-        yield Paragraph("The search ended because nothing better came for a while; --prove goes on.", Tone.FAINT)
+        yield Paragraph("The search ended when nothing better came, before a proof; --prove goes on.", Tone.FAINT)
 
 
 def _longer_search(answer: Optimum | Purchased | Emptied) -> Iterator[Question]:

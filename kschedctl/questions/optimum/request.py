@@ -1,9 +1,9 @@
 """The question of ``optimum``."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, RequestError
@@ -84,7 +84,7 @@ class OptimumRequest(AnalysisRequest["Optimum | Purchased | Emptied"]):
         Option(
             "--prove",
             "",
-            "Search on when no better placement comes, until it is proven to be the best, or --time-limit is reached.",
+            "Continue the search when no better placement comes, until a proof or --time-limit.",
             heading=_HOW,
         ),
     ] = False

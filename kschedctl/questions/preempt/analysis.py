@@ -1,6 +1,7 @@
 """The analysis behind ``preempt``: the pods that would be evicted for each of some pods."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -8,7 +9,6 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods, queue_order
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.rules.other_schedulers import rival_scheduler, two_schedulers

@@ -1,8 +1,8 @@
 """The question of ``preempt``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import CHOICE_SEED, Example, Option
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import PodsRequest, RequestError

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from kschedctl.autoscaler.catalog import SEEN, no_node_pools, read_catalog
@@ -12,7 +12,6 @@ from kschedctl.autoscaler.karpenter.new_nodes import NewNode, node_of, offer_of
 from kschedctl.autoscaler.karpenter.state import completed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.karpenter import NodePool

@@ -4,12 +4,12 @@ Never proposed: deleting old pods. A weaker constraint comes last.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import KschedctlError
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed

@@ -1,9 +1,8 @@
 """The question of ``rollout``."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -11,7 +12,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_group_trees import GroupForest, entity_key
 from kschedctl.cluster.pod_groups import group_members, groups_with_members
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -10,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.questions.answer import readable
 from kschedctl.questions.charts import shares, utilisation_bars

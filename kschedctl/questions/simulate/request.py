@@ -1,9 +1,9 @@
 """The question of ``simulate``."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import SEED, Example
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, AnyPod

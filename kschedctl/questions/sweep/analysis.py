@@ -1,12 +1,12 @@
 """The analysis behind ``sweep``: runs the cases of a plan, on this machine or on the workers of a Dask scheduler."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.processes import available_cores
 from kschedctl.common.wording import counted

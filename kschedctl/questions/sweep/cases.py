@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import prod
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ConfigError, InputError, PlanError
 from kschedctl.common.findings import Finding
 from kschedctl.common.text.positions import yaml_position

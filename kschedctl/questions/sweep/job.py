@@ -3,14 +3,13 @@
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from kschedctl.cluster.placed_pods import pending_pods
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ConfigError, InputError, KschedctlError, ManifestError
 from kschedctl.common.text.yaml import yaml_value
 from kschedctl.controllers.workloads.pods import WORKLOADS

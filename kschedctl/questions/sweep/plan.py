@@ -4,6 +4,7 @@ The reference in docs/sweep.md is generated from these types.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Annotated, Any, Final, Literal
@@ -11,7 +12,6 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, field
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import similar
 from kschedctl.objects.releases.release import RELEASES

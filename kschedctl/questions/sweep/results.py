@@ -4,14 +4,13 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Final, Literal
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.questions.sweep.job import Row, SweepJob
 from kschedctl.questions.sweep.plan import API_VERSION, CONFIG, EDITS_BY_NAME, OF, SNAPSHOT, texts

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -10,7 +11,6 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.objects.core import Condition

@@ -5,6 +5,7 @@ such a pod, in which one of these pods is gone. The variables ``worlds`` and ``w
 """
 
 from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -12,7 +13,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.common.arrays import Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.selectors import NodeSelector, NodeSelectorTerm, SelectorError, parse_node_term

@@ -1,10 +1,9 @@
 """``volumes``: the volume that a claim has or would get, and the nodes from which the claims of a pod can be used."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.wording import counted, listed
 from kschedctl.diagnosis.diagnosis import Diagnosis

@@ -1,6 +1,7 @@
 """The overview of a claim's or a pod's volumes: state, the controller's next action, the binder's result by node."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod

@@ -1,9 +1,8 @@
 """The question of ``volumes``."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.options import Example
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.request import AnalysisRequest, AnyPod, RequestError

@@ -1,8 +1,8 @@
 """The claims and pods that ``volumes`` is about, and the claims and classes that ``devices`` is about."""
 
+from dataclasses import dataclass
 from typing import Final, cast
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import similar
 from kschedctl.objects.device import DeviceClass, ResourceClaim

@@ -6,7 +6,7 @@ outlives an attempt: a group that does not succeed leaves no trace.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -14,7 +14,6 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.cycle.alike_members import AlikeMembers, assumed, without_nominations

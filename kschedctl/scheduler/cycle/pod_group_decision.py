@@ -1,13 +1,12 @@
 """The decision that kube-scheduler would make for a pod group: for the group, its placements and its members."""
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Condition
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision

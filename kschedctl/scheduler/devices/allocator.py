@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import QuantityText
 from kschedctl.objects.device import (
     EXACT_COUNT,

@@ -1,7 +1,7 @@
 """The claims of a pod: their identity, problems that keep the pod pending, and the nodes of allocated claims."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -10,7 +10,6 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.common.arrays import Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.device import (
     FIRST_AVAILABLE_MAX,
     AllocationResult,

@@ -7,7 +7,7 @@ reads (whether a selector matches, an attribute's value, taints) are columns of 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -19,7 +19,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.device import (
     CounterSet,
     Device,

@@ -1,11 +1,11 @@
 """All pools of a cluster with their devices and the claims that hold them. For display only."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kschedctl.common.arrays import Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.device import Device, ResourceClaim, ResourceSlice
 from kschedctl.scheduler.devices.claims import DeviceID, PoolID
 

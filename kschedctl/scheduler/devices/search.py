@@ -5,13 +5,12 @@ devices. It skips a device that is interchangeable with one that has failed at t
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT, Device, DeviceTaint, ResourceSlice
 from kschedctl.scheduler.devices.capacity import CapacityError, consumption, fits
 from kschedctl.scheduler.devices.claims import AllocationError, DeviceID, NodeRejectedError, PoolID

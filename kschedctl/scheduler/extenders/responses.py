@@ -6,12 +6,12 @@ The types are those of ``k8s.io/kube-scheduler/extender/v1``.
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from string import hexdigits
 from typing import Any, Final
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.json_text import encodable
 from kschedctl.objects.core import Node

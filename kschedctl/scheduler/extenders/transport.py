@@ -6,6 +6,7 @@ import os
 import socket
 import ssl
 from contextlib import suppress
+from dataclasses import dataclass
 from http.client import BadStatusLine, RemoteDisconnected
 from typing import Any, Final
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
@@ -16,7 +17,6 @@ from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import HTTPError, NewConnectionError
 from urllib3.exceptions import TimeoutError as LateError
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import shortened
 from kschedctl.scheduler.framework.extender import ExtenderError
 from kschedctl.sources.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3

@@ -1,12 +1,12 @@
 """The data that plugins store and share during one scheduling cycle."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import msgspec
 
 from kschedctl.common.arrays import PodIndices
-from kschedctl.common.dataclass import dataclass
 from kschedctl.scheduler.framework.events import ObjectChange
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ Derive from ``NodeByNodeFilter``, ``NodeByNodeScore`` or both, and from the othe
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
@@ -14,7 +15,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.common.arrays import Int64Array, Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState

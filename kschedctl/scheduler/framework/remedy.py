@@ -1,13 +1,13 @@
 """The operands of a reason, and remedies: changes, as data, that may resolve a plugin's rejection."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pod_groups import pod_group_of
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.controllers.workloads.template import NODE_BOUND

@@ -1,6 +1,7 @@
 """Plugin results: the framework's status codes, for a pod as a whole and for many nodes at once."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
@@ -9,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.scheduler.framework.operands import Operands
 
 

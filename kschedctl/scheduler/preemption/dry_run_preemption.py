@@ -5,7 +5,7 @@ evicted. World ``w`` of ``DryRun.victims`` is candidate ``w``; its entries are t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 
 import msgspec
@@ -16,7 +16,6 @@ from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds, Selectio
 from kschedctl.cluster.pod_group_trees import GroupForest, entity_key
 from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of
 from kschedctl.common.arrays import Entries, Int64Array, Mask, Rows, Worlds
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup
 from kschedctl.objects.releases.release import Release

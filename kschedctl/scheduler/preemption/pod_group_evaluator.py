@@ -6,6 +6,7 @@ put back one by one as long as the group still fits: those that a budget protect
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -15,7 +16,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Numbering, PodsInWorlds
 from kschedctl.cluster.records import LOST
 from kschedctl.common.arrays import Int64Array, Mask, Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules

@@ -1,5 +1,6 @@
 """The result of preemption for one pod, in names: candidates, victims, and the reasons for rejected nodes."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -7,7 +8,6 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask, Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.operands import Operands

@@ -4,6 +4,7 @@ Each criterion keeps the best of the candidates that the criterion before it kep
 and victims (entries) to candidates.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import PodsInWorlds
 from kschedctl.cluster.pods import Pods
 from kschedctl.common.arrays import Int64Array, PodIndices, Worlds
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.config.types import DefaultPreemptionArgs
 from kschedctl.scheduler.framework.interface import PluginsRunner

@@ -7,6 +7,7 @@ not show. Every order of tied pods that differ to the scheduler is tried here; e
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, groupby, islice, product
 from math import comb, factorial, prod
 from random import Random
@@ -17,7 +18,6 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import PodsInWorlds
 from kschedctl.common.arrays import Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import VictimTies

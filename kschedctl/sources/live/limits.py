@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, Final, TypeVar
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError
 from kschedctl.sources.snapshot.archives import size_text
 

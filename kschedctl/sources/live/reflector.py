@@ -7,6 +7,7 @@ expired on the server (410 Gone).
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 from threading import Event
@@ -15,7 +16,6 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError, InputError, KschedctlError
 from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject

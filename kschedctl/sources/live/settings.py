@@ -1,11 +1,10 @@
 """Client settings of a context: the official client's configuration of server, certificates and credentials."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError, InputError
 from kschedctl.common.extras import install_command
 from kschedctl.sources.live.credentials import Credentials, Header, check_certificates, file_or_data, impersonation

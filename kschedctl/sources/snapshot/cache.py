@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,11 +22,10 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import StoredPods
+from kschedctl.cluster.stored_objects import TYPES
 from kschedctl.cluster.unread_objects import Unread
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Node
-from kschedctl.objects.kinds import CAPTURED_KINDS, FILE_KINDS
 from kschedctl.objects.meta import ApiObject
 from kschedctl.sources.snapshot.archives import Unpacking
 from kschedctl.sources.snapshot.files import STDIN, State, check_unchanged, read_sources
@@ -37,8 +37,6 @@ from kschedctl.sources.snapshot.summary import ReadSummary
 #
 # Specs and labels that pods share are stored once and are shared again after decoding. Decoding runs no code that the
 # file names, unlike that of pickles.
-
-_TYPES: Final = {type_.__name__: type_ for type_ in (*CAPTURED_KINDS.values(), *FILE_KINDS.values())}
 
 
 class CacheEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -87,7 +85,7 @@ def encode_entry(snapshot: Snapshot) -> bytes | None:
         encoded = msgspec.msgpack.encode(entry)
         decoded = decode_entry(encoded)
         same = decoded == entry and all(
-            list(_by_name(objects, _TYPES[name]).values()) == list(snapshot.cluster.list(_TYPES[name]))
+            list(_by_name(objects, TYPES[name]).values()) == list(snapshot.cluster.list(TYPES[name]))
             for name, objects in decoded.objects.items()
         )
     except (msgspec.MsgspecError, OverflowError, TypeError):
@@ -115,7 +113,7 @@ def snapshot_of(entry: CacheEntry, paths: tuple[str, ...]) -> Snapshot:
     cluster = Cluster(
         nodes,
         Pods(records, stored.classes, nodes),
-        {_TYPES[name]: _by_name(objects, _TYPES[name]) for name, objects in entry.objects.items()},
+        {TYPES[name]: _by_name(objects, TYPES[name]) for name, objects in entry.objects.items()},
         server_version=entry.server_version,
         taken_at=entry.taken_at,
         warnings=entry.warnings,

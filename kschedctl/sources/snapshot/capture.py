@@ -9,6 +9,7 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +20,6 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.unread_objects import Unread
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed

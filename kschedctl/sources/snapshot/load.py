@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, Protocol, cast
@@ -10,7 +10,6 @@ from typing import Any, BinaryIO, Final, Protocol, cast
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.stored_objects import StoredObjects
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ManifestError, SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.common.wording import listed

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kschedctl.cluster.unread_objects import FILE, Unread
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.findings import shortened
 from kschedctl.common.text.patterns import pattern
 from kschedctl.common.wording import counted, listed

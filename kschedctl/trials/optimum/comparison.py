@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from dataclasses import replace as with_fields
 from functools import partial
 from typing import Final
@@ -11,7 +11,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import pod_at
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.objects.pod import Container, Pod
 from kschedctl.objects.quantity import NANO, parse_quantity

@@ -9,12 +9,11 @@ result counts.
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.scheduler.cycle.scheduler import Scheduler

@@ -7,13 +7,12 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.template import NODE_BOUND
 from kschedctl.trials.optimum.final_goal import FinalGoal
 from kschedctl.trials.optimum.kinds import Placement

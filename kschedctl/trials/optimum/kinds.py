@@ -1,13 +1,12 @@
 """The pods of the question for the solver: kinds of pods to place, and the running pods that may be evicted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Mask
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import SelectorError
 from kschedctl.scheduler.cycle.cycle import rows_allowed_by_pre_filter

@@ -10,11 +10,11 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.trials.optimum.goals import Goal, Opened
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.program import Linear, Patience, Program, Relaxed, total

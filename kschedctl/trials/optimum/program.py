@@ -10,14 +10,13 @@ import math
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.extras import install_command
 

@@ -15,6 +15,7 @@ The instance types of a cloud, in the form of ``provision --instance-types``, ar
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, cast
@@ -24,7 +25,6 @@ import numpy as np
 from kschedctl.autoscaler.catalog import read_catalog as read_instance_types
 from kschedctl.autoscaler.catalog import type_labels
 from kschedctl.autoscaler.instance_types import CAPACITY_TYPE, RESERVED, InstanceType, allocatable
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Finding
 from kschedctl.common.text.json_text import decoded_json

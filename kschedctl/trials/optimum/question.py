@@ -5,6 +5,7 @@ pods that may be evicted: a pod that fits on no node of that cluster fits on no 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -13,7 +14,6 @@ import numpy as np
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import age, pod_at, without_nomination
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.template import fresh_pod
 from kschedctl.objects.meta import LabelSelector
 from kschedctl.objects.pod import Pod, pod_affinity_terms

@@ -8,12 +8,12 @@ The real filters verify every solution. A solution that they refuse is excluded,
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 import numpy as np
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.trials.optimum.final_goal import FinalGoal
 from kschedctl.trials.optimum.goals import Goal, GoalResult, Opened, goal_values, goals_of, unused_rows
 from kschedctl.trials.optimum.kinds import Placement

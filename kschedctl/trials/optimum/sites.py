@@ -1,13 +1,13 @@
 """Sites: sets of nodes that no filter and no goal distinguishes. The solver has one variable per site and kind."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.common.arrays import Int64Array, Mask, Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.scheduler.plugins.node_resources.backed_resources import backed_resources
 from kschedctl.trials.optimum.question import PlacementQuestion
 

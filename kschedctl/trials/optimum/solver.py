@@ -4,10 +4,9 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.trials.optimum.goals import Goal, GoalResult
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.model import Model

@@ -1,12 +1,12 @@
 """Verification of a placement: an order in which the real filters accept every pod, or the reason for a refusal."""
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import on_node, pod_at
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.cycle import bind
 from kschedctl.scheduler.cycle.scheduler import Scheduler

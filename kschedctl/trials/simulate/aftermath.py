@@ -1,7 +1,7 @@
 """The consequences of a preemption: when the pod can start, and where its victims can be scheduled."""
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -11,7 +11,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import nominated_to, pod_at
 from kschedctl.cluster.pod_groups import grouped_pods
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import OwnerReference

@@ -6,13 +6,13 @@ cluster, and no plugin has anything to do when such a pod is bound.
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Rows
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision

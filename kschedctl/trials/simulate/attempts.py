@@ -1,7 +1,7 @@
 """The outcome of one scheduling cycle in a simulation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -13,7 +13,6 @@ from kschedctl.cluster.pod_group_trees import Group
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.core import Condition
 from kschedctl.objects.meta import ApiObject

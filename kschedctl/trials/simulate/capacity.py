@@ -6,13 +6,13 @@ go through the scheduler one by one. No pod is evicted for them.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.common.arrays import Int64Array
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.template import MadePod

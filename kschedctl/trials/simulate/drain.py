@@ -4,14 +4,13 @@ Source: k8s.io/kubectl ``pkg/drain``. Controllers recreate evicted pods, which t
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.cluster.node_copies import copy_of_node
 from kschedctl.cluster.placed_pods import is_on, pods_on
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.disruption import eviction_refusal
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod

@@ -2,14 +2,13 @@
 
 from bisect import insort
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heappop, heappush
 from typing import Any
 
 from msgspec.structs import replace
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.pod import Pod
 
 

@@ -6,14 +6,13 @@ is ready at once, so that a rollout is only held up by the scheduler or by a con
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pod_at
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import listed

@@ -8,11 +8,11 @@ returned Pending. A pod that failed with an error goes to back-off at once.
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.resources import RequestRules

@@ -1,6 +1,7 @@
 """The parts of a cluster that act besides the scheduler in a simulation."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -8,7 +9,6 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import on_node
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.pods import pods_of
 from kschedctl.controllers.workloads.template import fresh_pod, generated_name
 from kschedctl.objects.core import Condition, Node

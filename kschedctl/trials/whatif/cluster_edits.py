@@ -6,10 +6,9 @@ import re
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Option
 from kschedctl.common.text.patterns import pattern

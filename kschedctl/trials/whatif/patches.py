@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pod_at
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError
 from kschedctl.objects.core import Node
 from kschedctl.objects.defaults import default_pod

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Where
 from kschedctl.common.wording import counted, listed

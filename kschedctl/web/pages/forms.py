@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -14,7 +14,6 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Redirect
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.answer import Diff

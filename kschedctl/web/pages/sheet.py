@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 from importlib.metadata import version
@@ -10,7 +11,6 @@ from typing import Any, Final, TypeVar
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ClusterError, KschedctlError
 from kschedctl.common.text.characters import is_invisible, printable
 from kschedctl.output.page.page import Page, environment, nowhere, page_of

@@ -1,7 +1,7 @@
 """A request for a page: its address, its what-ifs, and the state of the server that the frame of the page shows."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode
@@ -13,7 +13,6 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Redirect
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.dataclass import dataclass
 from kschedctl.controllers.workloads.ownership import MAKERS
 from kschedctl.objects.volume import PersistentVolumeClaim
 from kschedctl.objects.workload import PodDisruptionBudget

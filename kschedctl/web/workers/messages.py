@@ -2,9 +2,9 @@
 
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import KschedctlError
 from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.sources.snapshot.load import Snapshot

@@ -151,7 +151,7 @@ def test_pods_being_deleted_are_gone() -> None:
 
 @pytest.mark.parametrize("case", ["stranded", "bought", "emptied"])
 def test_a_search_that_ended_early_says_how_to_go_on(case: str) -> None:
-    words = ("The search ended because nothing better came for a while; --prove goes on.", "kschedctl optimum --prove")
+    words = ("The search ended when nothing better came, before a proof; --prove goes on.", "kschedctl optimum --prove")
     assert not any(word in line for word in words for line in text(ANSWERS[case], 200))
     printed = text(replace(ANSWERS[case], stalled=True, proven=False), 200)
     assert [any(word in line for line in printed) for word in words] == [True, True]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.scheduler.devices.cel.values import Uint
 
 # The parts of the protobuf wire format that a checked CEL expression needs.

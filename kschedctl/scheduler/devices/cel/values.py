@@ -4,12 +4,10 @@
 """
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import total_ordering
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Any, Final
-
-from kschedctl.common.dataclass import dataclass
 
 _IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
 _DIGITS: Final = re.compile(r"[0-9]*", re.ASCII)

@@ -5,13 +5,13 @@ import binascii
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 from msgspec import UNSET, inspect
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.common.errors import ConfigError, InputError
 from kschedctl.common.findings import Finding
 from kschedctl.common.text.tree import Fields, repeated_in_yaml

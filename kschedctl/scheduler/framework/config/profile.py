@@ -5,13 +5,12 @@ with its expansion of multiPoint (``pkg/scheduler/framework/runtime/framework.go
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
-from kschedctl.common.dataclass import dataclass
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.framework.config.types import KubeSchedulerProfile, PluginRef, PluginSet
 from kschedctl.scheduler.framework.config.validation import Problems, validate_args

@@ -8,6 +8,7 @@ import typer
 import typer.main
 
 from kschedctl.cli.help import Command
+from kschedctl.cli.values import read_plainly
 
 
 class Size(StrEnum):
@@ -74,3 +75,15 @@ def outcome(kind: type[Any] | None, arguments: list[str]) -> tuple[str, str]:
 )
 def test_values_are_those_of_typer(line: str) -> None:
     assert outcome(Command, line.split()) == outcome(None, line.split())
+
+
+def test_parameters_of_another_version_are_left_to_typer() -> None:
+    class Parameter:
+        def get_runtime_param(self) -> Any:
+            return self
+
+        def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+            return f"typer's {value}"
+
+    assert read_plainly(Parameter()).get_runtime_param().coerce("x", param=Parameter(), ctx=None) == "typer's x"
+    assert read_plainly("no parameter") == "no parameter"
