@@ -7,7 +7,7 @@ DIST ?= dist
 REPOSITORY ?= $(or $(GITHUB_SERVER_URL),https://github.com)/$(or $(GITHUB_REPOSITORY),kschedctl/kschedctl)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev check lint types layers test slow whole live browser pictures fuzz golden docs gaps parity conformance decisions bench licences changelog lock container bundle packaging
+.PHONY: help dev check lint types layers test slow live browser pictures fuzz golden docs gaps parity conformance decisions bench licences changelog lock container bundle packaging
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,14 +31,11 @@ types:  ## Types, strictly
 layers:  ## No import points the wrong way
 	lint-imports
 
-test:  ## Tests in parallel; COVERAGE=1 shows what they do not run
-	$(PYTEST) -m "not slow and not live and not browser" $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
+test:  ## Tests in parallel; COVERAGE=1 shows what they do not run, WHOLE=1 adds those of make slow, in the same run
+	$(PYTEST) -m "$(if $(WHOLE),,not slow and )not live and not browser" $(if $(WHOLE),--hypothesis-profile=full) $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
 
 slow:  ## All recorded answers, the installed command, and the property tests with all their examples
 	$(PYTEST) -m "(slow or hypothesis) and not live" --hypothesis-profile=full
-
-whole:  ## What make test and make slow run, each test once and in one run, as CI does
-	$(PYTEST) -m "not live and not browser" --hypothesis-profile=full
 
 live:  ## Against a real control plane, a worker with its own per file; needs KUBEBUILDER_ASSETS
 	python -m pytest -n $(JOBS) --dist loadfile -m live tests/live
