@@ -99,12 +99,16 @@ def main() -> None:
     environment = _environment(args.base)
     with tempfile.TemporaryDirectory() as folder:
         base = _checked_out(args.base, Path(folder))
-        sections = [Section(title, *_measured(benchmarks, base, args)) for title, benchmarks in SECTIONS.items()]
-    text = page([section for section in sections if section.results or section.problems], environment)
+        sections: list[Section] = []
+        for title, benchmarks in SECTIONS.items():
+            measured = Section(title, *_measured(benchmarks, base, args))
+            if measured.results or measured.problems:
+                sections.append(measured)
+            if not args.quick:
+                # What was measured stays if a later benchmark is interrupted.
+                PAGE.write_text(page(sections, environment))
     if args.quick:
-        print(text)
-    else:
-        PAGE.write_text(text)
+        print(page(sections, environment))
 
 
 def _measured(benchmarks: Sequence[Benchmark], base: Path, args: argparse.Namespace) -> tuple[list[Result], list[str]]:
