@@ -1,6 +1,5 @@
 """Settings of all tests."""
 
-import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -38,12 +37,6 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in _VARIABLES:
         os.environ.pop(name, None)
-
-
-def pytest_collection_finish() -> None:
-    """Spare the garbage collector the tests and their modules, which stay."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
