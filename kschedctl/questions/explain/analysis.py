@@ -31,7 +31,6 @@ from kschedctl.questions.explain.answer import (
     SuggestionData,
     WorkloadData,
 )
-from kschedctl.questions.explain.daemon_set_verdicts import DaemonSetVerdicts
 from kschedctl.questions.explain.explanation import explanation, summary
 from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.explain.request import FEW, ExplainRequest
@@ -222,18 +221,23 @@ def decide_together(
             continue
         found: dict[object, DecidedPod] = {}
         by_kind: dict[object, DecidedPod] = {}
-        on_nodes = DaemonSetVerdicts(cluster, [one for one in members if one.node])
-        kinds = [(on_nodes.key(one) or one.key) if one.node else cluster.kind(one.pod) for one in members]
+        on_nodes = None
+        if for_nodes := [one for one in members if one.node]:
+            # Few questions are about DaemonSets.
+            from kschedctl.questions.explain.daemon_set_verdicts import DaemonSetVerdicts, answer_on_node
+
+            on_nodes = DaemonSetVerdicts(cluster, for_nodes)
+        kinds = [on_nodes.kind(one) if on_nodes and one.node else cluster.kind(one.pod) for one in members]
         for one, kind in zip(members, kinds, strict=True):
             if kind in by_kind:
                 by_kind[kind].alike.append(one)
-                if one.node:
+                if on_nodes and one.node:
                     by_kind[kind].own_nodes.append(on_nodes.node_data(one))
                 continue
             decided = _decide(cluster, one, seed)
             key: object = None
             if one.node:
-                key = _on_its_node(decided.decision, one.node)
+                key = answer_on_node(decided.decision, one.node)
             elif len(set(kinds)) > 1:
                 # The pod's name is also part of the names of its claims.
                 text = msgspec.json.encode(decided.explanation(), enc_hook=encode_operands).decode()
@@ -272,21 +276,6 @@ def _decide(cluster: LoadedCluster, one: PodSubject, seed: int | None) -> Decide
         cluster, cluster.missing(one.pod, decision), pod=one.pod, evicts=decision.preemption is not None
     )
     return DecidedPod(one, decision, rests_on, node_name, seed, admitted)
-
-
-def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
-    """Return the answer for a DaemonSet's pod on its node, without numbers."""
-    verdict = decision.node(node)
-    preemption = decision.preemption
-    return (
-        decision.error,
-        decision.pre_enqueue,
-        decision.best == (node,),
-        verdict.status,
-        tuple((plugin, tuple(reason.text for reason in reasons)) for plugin, reasons in verdict.reasons),
-        decision.message,
-        None if preemption is None else bool(preemption.nominated),
-    )
 
 
 def worst_first(answer: Explanation) -> int:

@@ -19,7 +19,7 @@ from kschedctl.questions.explain.answer import NodeData
 from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.provenance import PodSubject
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.decision import Decision, NodeVerdict
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.plugins.node_affinity import NodeAffinity
 from kschedctl.scheduler.plugins.pod_topology_spread.plugin import PodTopologySpread
@@ -44,23 +44,40 @@ class DaemonSetVerdicts:
         self._decision = _decision_for_any_node(cluster, pods) if self._first is not None else None
         self._preemption = _preemption_by_node(self._decision) if self._decision is not None else {}
 
-    def key(self, one: PodSubject) -> object:
-        """Return a value that is equal for pods that share the answer of one; ``None`` if the pod needs its own."""
+    def kind(self, one: PodSubject) -> object:
+        """Return a value that is equal for pods that share the answer of one; no other has that of a single pod."""
         decision = self._decision
         if decision is None or _besides_its_node(one) != self._first:
-            return None
+            return one.key
         row = self._cluster.nodes.row[one.node]
         verdict = decision.verdict(row)
         if any(plugin == NodeAffinity.name for plugin, _ in verdict.reasons):
-            return None
-        status = verdict.status
-        reasons = tuple((plugin, tuple(reason.text for reason in reasons)) for plugin, reasons in verdict.reasons)
-        return status.code, status.plugin, status.reasons, reasons, self._preemption.get(row)
+            return one.key
+        return verdict.status, _texts(verdict), self._preemption.get(row)
 
     def node_data(self, one: PodSubject) -> NodeData:
-        """Return the verdict on the pod's node; its key must not be ``None``."""
+        """Return the verdict on the node of a pod that shares the answer of another."""
         assert self._decision is not None
         return node_data(self._decision, self._cluster.nodes.row[one.node])
+
+
+def answer_on_node(decision: Decision, node: str) -> tuple[object, ...]:
+    """Return the answer for a DaemonSet's pod on its node, without numbers."""
+    verdict = decision.node(node)
+    preemption = decision.preemption
+    return (
+        decision.error,
+        decision.pre_enqueue,
+        decision.best == (node,),
+        verdict.status,
+        _texts(verdict),
+        decision.message,
+        None if preemption is None else bool(preemption.nominated),
+    )
+
+
+def _texts(verdict: NodeVerdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((plugin, tuple(reason.text for reason in reasons)) for plugin, reasons in verdict.reasons)
 
 
 def _besides_its_node(one: PodSubject) -> tuple[object, ...] | None:

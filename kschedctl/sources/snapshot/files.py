@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from io import BytesIO, FileIO
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
@@ -76,8 +77,14 @@ def input_name(path: str | Path) -> str:
 LARGE: Final = 64 * 1024 * 1024
 #: The end of the name of a packed file, which is not streamed.
 _PACKED: Final = ".gz"
-#: The same size if all files are to be read later.
-_NOT_EMPTY: Final = 1
+
+
+class _Opened(Enum):
+    """The files of folders whose content is read when they are found; others are yielded by their paths."""
+
+    SMALL = auto()
+    PACKED_OR_EMPTY = auto()
+    NONE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +145,8 @@ def read_sources(
         is_other = outside(root, cluster) if cluster else _read_all
         exclusion = exclusion_below(root) if exclusion_below is not None else is_other
         n_passed = len(summary.passed)
-        large = (_NOT_EMPTY if later else LARGE) if contents else 0
-        for source in _read_path(path, stdin, summary, unpacking, exclusion, large):
+        opened = (_Opened.PACKED_OR_EMPTY if later else _Opened.SMALL) if contents else _Opened.NONE
+        for source in _read_path(path, stdin, summary, unpacking, exclusion, opened):
             if isinstance(source, InputError) or source.named:
                 yield source
             elif why := is_other(source.name, False):
@@ -160,7 +167,7 @@ def _read_path(
     summary: ReadSummary,
     unpacking: Unpacking,
     exclusion: Exclusion,
-    large: int,
+    opened: _Opened,
 ) -> Iterator[Source | InputError]:
     name = str(path)
     try:
@@ -169,10 +176,10 @@ def _read_path(
                 raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
             yield from _read_endless(stdin, STDIN_NAME, summary, unpacking)
         elif Path(path).is_dir():
-            yield from _read_folder(name, summary, unpacking, exclusion, large)
+            yield from _read_folder(name, summary, unpacking, exclusion, opened)
         else:
             with open(path, "rb", buffering=0) as raw:
-                yield from _read_named(raw, name, summary, unpacking, contents=large > 0)
+                yield from _read_named(raw, name, summary, unpacking, contents=opened is not _Opened.NONE)
     except (OSError, ValueError) as error:
         # A path with a NUL is a ValueError.
         yield cannot_read(name, error)
@@ -275,7 +282,7 @@ def _read_all(_: str, __: bool) -> str:
 
 
 def _read_folder(
-    folder: str, summary: ReadSummary, unpacking: Unpacking, exclusion: Exclusion, large: int
+    folder: str, summary: ReadSummary, unpacking: Unpacking, exclusion: Exclusion, opened: _Opened
 ) -> Iterator[Source | InputError]:
     # A stack instead of recursion, as folders can be nested deeper than Python calls.
     waiting: list[tuple[str, bool]] = [(folder, False)]
@@ -292,7 +299,7 @@ def _read_folder(
             yield cannot_read(path, error)
             continue
         if not is_folder:
-            yield from _read_entry(path, summary, unpacking, large, hidden=hidden)
+            yield from _read_entry(path, summary, unpacking, opened, hidden=hidden)
             continue
         if not hidden:
             of = os.stat(path)
@@ -307,7 +314,7 @@ def _read_folder(
 
 
 def _read_entry(
-    path: str, summary: ReadSummary, unpacking: Unpacking, large: int, *, hidden: bool
+    path: str, summary: ReadSummary, unpacking: Unpacking, opened: _Opened, *, hidden: bool
 ) -> Iterator[Source | InputError]:
     """Read a file that was found in a folder."""
     reason = HIDDEN if hidden else why_not_read(os.path.basename(path))
@@ -334,11 +341,10 @@ def _read_entry(
                 summary.passed.append(passed_file(path, reason, stream.read(HEAD), identity))
         except OSError:
             summary.passed.append(SkippedFile(path, f"{reason}, {NOT_REACHED}", True, identity))
-    elif large == _NOT_EMPTY and 0 < of.st_size < LARGE and not path.endswith(_PACKED):
-        # It is opened when it is read.
+    elif opened is _Opened.PACKED_OR_EMPTY and 0 < of.st_size < LARGE and not path.endswith(_PACKED):
         yield Source(path, b"", False, path, state(of), identity)
     else:
-        yield source_at(path, unpacking, large)
+        yield source_at(path, unpacking, 0 if opened is _Opened.NONE else LARGE)
 
 
 def source_at(path: str, unpacking: Unpacking, large: int = LARGE, inside: str = "") -> Source | InputError:

@@ -8,16 +8,15 @@ this process, which knows what came before it.
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate, groupby, islice, pairwise
-from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.stored_objects import ObjectsToStore, StoredObjects
-from kschedctl.common.errors import InputError, SnapshotError
+from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location
 from kschedctl.common.processes import answers_in_order, number_of_readers
 from kschedctl.common.text.characters import utf8_text
@@ -31,7 +30,6 @@ from kschedctl.sources.snapshot.documents import ENVELOPES, Document
 from kschedctl.sources.snapshot.files import LARGE, Source, read_sources, source_at
 from kschedctl.sources.snapshot.list_stream import ListPieces, NotStreamableError
 from kschedctl.sources.snapshot.objects import EnoughError, Read, Reading
-from kschedctl.sources.snapshot.original_objects import OriginalObjects
 from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile
 
 # Two processes are started in about 0.02 s. What one process reads in less than a quarter of a second is not worth it.
@@ -87,30 +85,19 @@ _DECODER: Final = msgspec.msgpack.Decoder(StoredObjects)
 class ParallelReading(Reading):
     """The reading of one input, large parts of which are read by several processes and returned as `StoredObjects`.
 
-    Args:
-        jobs: The number of processes; by default one per core, and this process alone where a fork is not safe.
+    jobs: The number of processes; ``None`` for as many as there are cores, if a fork is safe.
     """
 
-    def __init__(
-        self,
-        paths: Sequence[str | Path],
-        stdin: BinaryIO | None,
-        summary: ReadSummary,
-        error: type[InputError] = SnapshotError,
-        *,
-        max_unpacked: int | None = None,
-        written: OriginalObjects | None = None,
-        cluster: str = "",
-        jobs: int | None = None,
-    ) -> None:
-        super().__init__(paths, stdin, summary, error, max_unpacked=max_unpacked, written=written, cluster=cluster)
-        self._only_safely = jobs is None
+    jobs: int | None = None
+
+    @cached_property
+    def _jobs(self) -> int:
         # Originals are recorded by this process alone.
-        self._jobs = 1 if written is not None else number_of_readers() if jobs is None else jobs
+        return 1 if self._written is not None else self.jobs or number_of_readers()
 
     def _answers(self, answer: Callable[[int], PartRead | None], n_parts: int) -> "closing[Generator[PartRead | None]]":
         """Return the parts in their order, each as soon as it is read; none if processes cannot be started."""
-        return closing(answers_in_order(answer, n_parts, self._jobs, only_safely=self._only_safely))
+        return closing(answers_in_order(answer, n_parts, self._jobs, only_safely=self.jobs is None))
 
     # A list, each piece of which is a part.
 
@@ -282,7 +269,7 @@ class ParallelReading(Reading):
 def _part_of(
     reading: Reading, objects: Iterator[Read], number: int = 0, n_passed: Sequence[int] = ()
 ) -> PartRead | None:
-    """Return the content of a part; ``None`` if this process cannot read it as one that has read those before it."""
+    """Return the content of a part; ``None`` if it depends on the parts before it, or has a problem."""
     store = ObjectsToStore()
     try:
         for obj, place in objects:

@@ -70,9 +70,6 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
     Raises InputError if more copies than ``MOST_COPIES`` fit, and ``most`` is not given.
     """
     first = _decide(scheduler, copy(0))
-    if first.pre_enqueue.plugin == GangScheduling.name:
-        # Pods whose PodGroup does not exist are never tried.
-        return CopyCount(np.zeros(len(scheduler.cluster.nodes), dtype=np.int64), False, first)
     free = _free_on_each(scheduler, first)
     # The sum of free capacity may exceed 64 bits.
     total = sum(free.tolist()) if free is not None else 0
@@ -89,8 +86,6 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> CopyC
 def copies_that_fit(scheduler: Scheduler, copy: Copy, most: int) -> int:
     """Return how many copies of a pod fit, at most ``most``; where each of them is placed is not determined."""
     first = _decide(scheduler, copy(0))
-    if first.pre_enqueue.plugin == GangScheduling.name:
-        return 0
     free = _free_on_each(scheduler, first)
     if free is not None:
         return min(int(sum(free.tolist())), most)
@@ -111,6 +106,9 @@ def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
     """
     framework, statuses, pod = first.framework, first.statuses, first.pod
     cluster = first.cluster
+    if first.pre_enqueue.plugin == GangScheduling.name:
+        # Pods whose PodGroup does not exist are never tried.
+        return np.zeros(len(cluster.nodes), dtype=np.int64)
     if statuses is None or first.error or len(framework.nominated_pods(pod)):
         return None
     if any(extender.is_interested(pod) for extender in scheduler.extenders):

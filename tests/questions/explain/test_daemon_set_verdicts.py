@@ -68,7 +68,7 @@ def told(cluster: LoadedCluster, pods: Sequence[PodSubject]) -> list[Any]:
 def both(cluster: LoadedCluster, pods: Sequence[PodSubject]) -> list[Any]:
     """Return what is said of the pods, which is the same with a decision for each."""
     ours = told(cluster, pods)
-    with patch.object(DaemonSetVerdicts, "key", lambda verdicts, one: None):
+    with patch.object(DaemonSetVerdicts, "kind", lambda verdicts, one: one.key):
         assert ours == told(cluster, pods)
     return ours
 

@@ -138,7 +138,8 @@ DOCUMENTS: dict[str, list[Any]] = {
 def outcome(path: Path, jobs: int, written: OriginalObjects | None = None) -> Any:
     """Return all that reading gives, or its error, and the number of parts of the input that were not read in place."""
     summary = ReadSummary()
-    reading = ParallelReading([path], None, summary, jobs=jobs, written=written)
+    reading = ParallelReading([path], None, summary, written=written)
+    reading.jobs = jobs
     try:
         snapshot = load._snapshot_of(reading.objects(), summary, (str(path),))
     except SnapshotError as error:
@@ -261,6 +262,18 @@ def write_folder(documents: list[Any]) -> Path:
     return root
 
 
+def write_form(form: str, items: list[dict[str, Any]]) -> Path:
+    """Write objects as a list, as documents, or as a folder of files, and return its path."""
+    path = Path("all.json")
+    if form == "folder":
+        return write_folder(items)
+    if form == "list":
+        write_list(path, items, indent=4)
+    else:
+        path.write_text("".join(json.dumps(each) + "\n" for each in items))
+    return path
+
+
 OTHERS = {
     "1/0060-broken.yaml": "a: [\n",
     "1/0061-notes.txt": "apiVersion: v1\nkind: Pod\n",
@@ -347,13 +360,7 @@ def test_processes_read_the_parts(form: str, jobs: int, folder: Path, monkeypatc
     monkeypatch.setattr(files, "LARGE", 100_000)
     small_parts(monkeypatch)
     items = INPUTS["many kinds"]
-    path = Path("all.json")
-    if form == "folder":
-        path = write_folder(items)
-    elif form == "list":
-        write_list(path, items, indent=4)
-    else:
-        path.write_text("".join(json.dumps(each) + "\n" for each in items))
+    path = write_form(form, items)
     pids: list[int] = []
     started = processes.WorkerProcess.__init__
 
@@ -376,13 +383,7 @@ def test_a_process_that_dies_leaves_the_rest_to_this_one(
     monkeypatch.setattr(files, "LARGE", 100_000)
     small_parts(monkeypatch)
     items = INPUTS["many kinds"]
-    path = Path("all.json")
-    if form == "folder":
-        path = write_folder(items)
-    elif form == "list":
-        write_list(path, items, indent=4)
-    else:
-        path.write_text("".join(json.dumps(each) + "\n" for each in items))
+    path = write_form(form, items)
     expected, parent, object_of = outcome(path, 1), os.getpid(), Reading._object
 
     def die(self: Reading, value: Any, *arguments: Any) -> Any:
