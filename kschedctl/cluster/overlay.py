@@ -208,6 +208,12 @@ class Overlay:
         pods = [change.pods[change.worlds == world] for change in self._changes if change.nominated]
         return np.concatenate(pods) if pods else np.zeros(0, dtype=np.int64)
 
+    @property
+    def with_nominated(self) -> Worlds:
+        """The worlds to which nominated pods were added, ascending."""
+        worlds = [change.worlds for change in self._changes if change.nominated]
+        return np.unique(np.concatenate(worlds)) if worlds else np.zeros(0, dtype=np.int64)
+
     def select(self, mask: Mask) -> Selection:
         """Return some of the worlds with their changes, which can be changed further independently."""
         return self._choose(Numbering.of(np.flatnonzero(mask), len(self.rows)))

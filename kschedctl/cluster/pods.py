@@ -360,6 +360,11 @@ class Pods:
         """The pods' records, in the order of the snapshot."""
         return PodRecords(self.mark)
 
+    def some_records(self, indices: PodIndices) -> Iterator[PodRecord]:
+        """Yield the records of many pods: faster than ``records`` one by one."""
+        records = self.mark.slots.records(self.mark.end)
+        return map(records.__getitem__, self.mark.slots_of(indices).tolist())
+
     def pod(self, index: int) -> Pod:
         """Return the pod at an index, defaulted; only its record has the node name, as equal pods share their spec."""
         record = self.records[index]

@@ -343,18 +343,6 @@ class EnvelopeFields(TypedDict):
     not_modelled: tuple[NotModelledData, ...]
 
 
-def same_envelope(other: Envelope) -> EnvelopeFields:
-    """Return the envelope of another answer, for an answer that is derived from it."""
-    return EnvelopeFields(
-        rules=other.rules,
-        snapshot=other.snapshot,
-        warnings=other.warnings,
-        doubts=other.doubts,
-        missing=other.missing,
-        not_modelled=other.not_modelled,
-    )
-
-
 def merged_envelope(envelopes: Sequence[Envelope]) -> Envelope:
     """Merge several envelopes (at least one): rules and snapshot of the first, the limits of all."""
     return Envelope(

@@ -199,8 +199,7 @@ def _behind(decision: Decision) -> _Details:
     freed, preemption = None, decision.preemption
     if preemption is not None and preemption.nominated:
         first = min(preemption.nominated)
-        taken = next(candidate for candidate in preemption.candidates if candidate.node == first)
-        victims = sorted(decision.cluster.pods.key(victim.pod) for victim in taken.victims)
+        victims = sorted(decision.cluster.pods.key(victim.pod) for victim in preemption.candidate(first).victims)
         freed = PreemptionHelpData(len(preemption.nominated), first, tuple(victims))
     return _Details(
         diagnoses=tuple(map(diagnosis_data, diagnose(decision))),

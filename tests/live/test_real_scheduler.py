@@ -12,7 +12,7 @@ import pytest
 
 from kschedctl.common.errors import ClusterError
 from kschedctl.common.text.yaml_lines import LineReader
-from kschedctl.questions.explain.explanation import explanation
+from kschedctl.questions.explain.explanation import Explained
 from kschedctl.questions.provenance import Provenance
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.verify.answer import Match
@@ -50,7 +50,7 @@ def answers(cluster: LoadedCluster) -> dict[str, Any]:
         provenance = Provenance(
             release_choice=cluster.release_choice, paths=(), n_pods=len(cluster.pods), missing=cluster.missing(found)
         )
-        data = explanation(cluster.decide(found.key), provenance).to_dict()
+        data = Explained(cluster.decide(found.key), provenance).explanation().to_dict()
         data["snapshot"]["writtenAt"] = None
         out[found.key] = data
     return out

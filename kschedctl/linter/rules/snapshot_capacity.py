@@ -156,8 +156,7 @@ def only_by_preemption(pods: WorkloadPods, context: LintContext) -> Iterator[Pro
         return
     where, victims = next(iter(trial.decision.victims.items()))
     preemption = trial.decision.preemption
-    candidates = preemption.candidates if preemption is not None else ()
-    violated = next((each.n_violations for each in candidates if each.node == where), 0)
+    violated = preemption.candidate(where).n_violations if preemption is not None else 0
     broken = f"; {counted(violated, 'eviction')} would violate a disruption budget" if violated else ""
     field = "priorityClassName" if pods.spec.get("priorityClassName") else None
     yield Problem(

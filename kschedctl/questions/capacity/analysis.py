@@ -29,10 +29,10 @@ from kschedctl.questions.capacity.answer import (
 )
 from kschedctl.questions.capacity.request import CapacityRequest
 from kschedctl.questions.explain.analysis import suggestion_data
-from kschedctl.questions.explain.explanation import explanation
+from kschedctl.questions.explain.explanation import Explained
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import pod_group_data
-from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
+from kschedctl.questions.provenance import PodSubject, Provenance, provenance
 from kschedctl.scheduler.cycle.outcome import Outcome
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
@@ -224,7 +224,7 @@ def capacity_answer(
             created.
     """
     decision = found.next
-    told = explanation(decision, rests_on)
+    told = Explained(decision, rests_on)
     nodes = decision.cluster.nodes
     order = np.lexsort((np.array(nodes.names), -found.counts)).tolist()
     copies = tuple(
@@ -239,7 +239,7 @@ def capacity_answer(
         text = f"{name}: {least}{counted(found.total, f'more {kind}')}{size} {verb}, on {counted(len(copies), 'node')}"
         summary = f"{text}{_due(due, found.total)}"
     return PodCapacity(
-        **envelope(decision.cluster, rests_on, decision.not_modelled),
+        **told.envelope,
         summary=summary,
         name=name,
         pod=told.pod,

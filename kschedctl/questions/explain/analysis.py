@@ -31,7 +31,7 @@ from kschedctl.questions.explain.answer import (
     SuggestionData,
     WorkloadData,
 )
-from kschedctl.questions.explain.explanation import explanation, summary
+from kschedctl.questions.explain.explanation import Explained, summary
 from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.explain.request import FEW, ExplainRequest
 from kschedctl.questions.handle import AnalysisHandle
@@ -187,12 +187,12 @@ class DecidedPod(msgspec.Struct):
     #: For each of these pods of a DaemonSet, the verdict on the node that the pod is for.
     own_nodes: list[NodeData] = msgspec.field(default_factory=list)
 
-    def explanation(self, decision: Decision | None = None, change: str = "") -> Explanation:
-        """Return the answer, or that of another ``decision`` for the pod after the change in words."""
+    def explained(self, decision: Decision | None = None, change: str = "") -> Explained:
+        """Return the parts of the answer, or of that of another ``decision`` for the pod after the change in words."""
         rests_on = self.provenance
         if change:
             rests_on = msgspec.structs.replace(rests_on, changes=(*rests_on.changes, change))
-        return explanation(
+        return Explained(
             decision or self.decision, rests_on, node_name=self.node_name, seed=self.seed, admitted=self.admitted
         )
 
@@ -240,7 +240,7 @@ def decide_together(
                 key = answer_on_node(decided.decision, one.node)
             elif len(set(kinds)) > 1:
                 # The pod's name is also part of the names of its claims.
-                text = msgspec.json.encode(decided.explanation(), enc_hook=encode_operands).decode()
+                text = msgspec.json.encode(decided.explained().explanation(), enc_hook=encode_operands).decode()
                 key = text.replace(one.pod.name, "")
             first = by_kind[kind] = found.setdefault(key, decided)
             first.alike.append(one)
@@ -400,7 +400,7 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
     most, wanted = request.suggest, request.apply_suggestion or 0
     few = len(request.pods) <= FEW and not decided.asked.node
     if not wanted:
-        answer = decided.explanation()
+        answer = decided.explained().explanation()
         if most == 0 or (most is None and not few):
             return answer, decided.decision
         if decided.decision.schedulable and not answer.diagnoses:
@@ -440,7 +440,7 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
     if decided.workload is not None:
         # The number of replicas that fit was counted without the change.
         decided.workload = structs.replace(decided.workload, placed=None)
-    return decided.explanation(applied.decision, applied.summary), applied.decision
+    return decided.explained(applied.decision, applied.summary).explanation(), applied.decision
 
 
 # The number of replicas of a workload that are admitted and fit, one after another, each beside those before it.

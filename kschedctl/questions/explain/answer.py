@@ -473,6 +473,13 @@ class AdmissionData(Data, frozen=True):
     changes: Annotated[tuple[ChangeData, ...], "The changes to the pod."] = ()
     quota_refusals: Annotated[tuple[QuotaRefusalData, ...], "The quotas that refuse the pod."] = ()
 
+    def refusals(self, pod: PodData) -> tuple[str, ...]:
+        """Return the quotas that refuse the pod, one sentence per quota."""
+        return tuple(
+            f"{pod.key} would be refused by quota {refusal.quota} before the scheduler sees it: {refusal.message}"
+            for refusal in self.quota_refusals
+        )
+
 
 class ClaimsData(Data, frozen=True):
     """The pod's ResourceClaims."""
@@ -558,11 +565,7 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
     @property
     def quota_refusals(self) -> tuple[str, ...]:
         """The quotas that refuse the pod, one sentence per quota."""
-        return tuple(
-            f"{self.pod.namespace}/{self.pod.name} would be refused by quota {refusal.quota} before the scheduler "
-            f"sees it: {refusal.message}"
-            for refusal in self.admission.quota_refusals
-        )
+        return self.admission.refusals(self.pod)
 
     def __post_init__(self) -> None:
         structs.force_setattr(self, "summary", self.verdict.summary)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final, cast
 
 import numpy as np
@@ -12,7 +13,8 @@ from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Diagnosis, Situation
 from kschedctl.objects.resources import exact_quantity, pod_requests, scheduler_units
-from kschedctl.questions.answer_parts import PodGroupData
+from kschedctl.questions.answer import EnvelopeFields
+from kschedctl.questions.answer_parts import DiagnosisData, PodGroupData
 from kschedctl.questions.explain.answer import (
     AdmissionData,
     CandidateData,
@@ -244,67 +246,151 @@ def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | Non
     )
 
 
-def explanation(
-    decision: Decision,
-    provenance: Provenance,
-    *,
-    node_name: str = "",
-    seed: int | None = None,
-    admitted: Admitted | None = None,
-) -> Explanation:
-    """Return a decision as the answer of ``explain``.
+class Explained:
+    """A decision and the parts of the answers about it, each computed when it is first read.
 
     Args:
         node_name: The node that the pod runs on in the snapshot; empty if it is pending.
         seed: The seed of the random choice between equally good nodes; ``None`` to choose none.
         admitted: The changes that admission made to the pod.
     """
-    pod = _pod(decision, node_name)
-    nodes = nodes_data(decision)
-    scores = scores_data(decision)
-    preemption = _preemption(decision)
-    diagnoses = diagnose(decision, node_name)
-    in_group = group_of(decision)
-    group = pod_group_data(in_group) if in_group is not None else None
-    admission = (
-        AdmissionData()
-        if admitted is None
-        else AdmissionData(
-            tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
-            tuple(
-                QuotaRefusalData(
-                    refusal.quota,
-                    refusal.message,
-                    *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
-                )
-                for refusal in admitted.quota_refusals
-            ),
+
+    def __init__(
+        self,
+        decision: Decision,
+        provenance: Provenance,
+        *,
+        node_name: str = "",
+        seed: int | None = None,
+        admitted: Admitted | None = None,
+    ) -> None:
+        self.decision: Final = decision
+        self.seed: Final = seed
+        self._provenance = provenance
+        self._node_name = node_name
+        self._admitted = admitted
+
+    @property
+    def envelope(self) -> EnvelopeFields:
+        """The envelope of an answer about the decision."""
+        return envelope(self.decision.cluster, self._provenance, self.decision.not_modelled)
+
+    @cached_property
+    def pod(self) -> PodData:
+        """The pod."""
+        return _pod(self.decision, self._node_name)
+
+    @cached_property
+    def group(self) -> PodGroupData | None:
+        """The decision for the pod's group; ``None`` for a pod that is tried by itself."""
+        found = group_of(self.decision)
+        return pod_group_data(found) if found is not None else None
+
+    @cached_property
+    def admission(self) -> AdmissionData:
+        """The result of admission."""
+        return _admission(self._admitted) if self._admitted is not None else AdmissionData()
+
+    @cached_property
+    def diagnosed(self) -> tuple[Diagnosis, ...]:
+        """The causes for which the pod is not scheduled, or does not start, the most important first."""
+        return diagnose(self.decision, self._node_name)
+
+    @property
+    def diagnoses(self) -> tuple[DiagnosisData, ...]:
+        """The causes as data."""
+        return tuple(map(diagnosis_data, self.diagnosed))
+
+    @cached_property
+    def nodes(self) -> tuple[NodeData, ...]:
+        """The verdicts on all nodes, in the order of their rows; empty if nodes were not filtered."""
+        return nodes_data(self.decision)
+
+    @cached_property
+    def scores(self) -> ScoresData | None:
+        """The scores of the feasible nodes; ``None`` if nodes were not scored."""
+        return scores_data(self.decision)
+
+    @cached_property
+    def preemption(self) -> PreemptionData | None:
+        """The result of preemption; ``None`` if it did not run."""
+        return _preemption(self.decision)
+
+    @cached_property
+    def verdict(self) -> VerdictData:
+        """The node chosen, or why there is none."""
+        decision, seed = self.decision, self.seed
+        verdict = VerdictData(
+            result=decision.outcome,
+            summary="",
+            nodes=decision.best,
+            picked=decision.pick(seed),
+            feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
+            error=decision.error,
         )
-    )
-    return Explanation(
-        pod=pod,
-        group=group,
-        **envelope(decision.cluster, provenance, decision.not_modelled),
-        admission=admission,
-        verdict=_verdict(decision, pod, scores, preemption, seed, diagnoses, group),
-        pre_enqueue=StatusData.of(decision.pre_enqueue),
-        pre_filter=StatusData.of(decision.pre_filter.status) if decision.pre_filter is not None else None,
-        pre_filter_nodes=(
-            tuple(sorted(decision.pre_filter.node_names))
-            if decision.pre_filter is not None and decision.pre_filter.node_names is not None
-            else None
+        bound = ""
+        if self._node_name:
+            # Most questions are about pending pods.
+            from kschedctl.diagnosis.rules.unstarted import binding
+
+            bound = binding(decision.cluster, decision.pod, self._node_name)
+        text = summary(
+            self.pod,
+            verdict,
+            n_nodes=len(decision.cluster.nodes),
+            gate=decision.pre_enqueue.message,
+            scores=self.scores,
+            preemption=self.preemption,
+            cause=self.diagnosed[0].cause if self.diagnosed else "",
+            binding=bound,
+            group=self.group,
+            pod_group_name=decision.pod.spec.pod_group_name if decision.release.gangs else "",
+        )
+        return structs.replace(verdict, summary=text)
+
+    def explanation(self) -> Explanation:
+        """Return the answer of ``explain``."""
+        decision, nodes = self.decision, self.nodes
+        return Explanation(
+            pod=self.pod,
+            group=self.group,
+            **self.envelope,
+            admission=self.admission,
+            verdict=self.verdict,
+            pre_enqueue=StatusData.of(decision.pre_enqueue),
+            pre_filter=StatusData.of(decision.pre_filter.status) if decision.pre_filter is not None else None,
+            pre_filter_nodes=(
+                tuple(sorted(decision.pre_filter.node_names))
+                if decision.pre_filter is not None and decision.pre_filter.node_names is not None
+                else None
+            ),
+            filters=_filters(decision),
+            nodes=nodes,
+            constraints=_constraints(decision),
+            claims=_claims(decision, nodes),
+            usage=usage_data(decision, nodes),
+            scores=self.scores,
+            preemption=self.preemption,
+            message=decision.event_message,
+            diagnoses=self.diagnoses,
+            autoscaler=next(
+                (expansion_data(each.expansion) for each in self.diagnosed if each.expansion is not None), None
+            ),
+            notes=_notes(decision),
+        )
+
+
+def _admission(admitted: Admitted) -> AdmissionData:
+    return AdmissionData(
+        tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
+        tuple(
+            QuotaRefusalData(
+                refusal.quota,
+                refusal.message,
+                *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
+            )
+            for refusal in admitted.quota_refusals
         ),
-        filters=_filters(decision),
-        nodes=nodes,
-        constraints=_constraints(decision),
-        claims=_claims(decision, nodes),
-        usage=usage_data(decision, nodes),
-        scores=scores,
-        preemption=preemption,
-        message=decision.event_message,
-        diagnoses=tuple(map(diagnosis_data, diagnoses)),
-        autoscaler=next((expansion_data(each.expansion) for each in diagnoses if each.expansion is not None), None),
-        notes=_notes(decision),
     )
 
 
@@ -332,44 +418,6 @@ def _pod(decision: Decision, node_name: str) -> PodData:
         node_name=node_name,
         nominated_node_name=pod.status.nominated_node_name,
     )
-
-
-def _verdict(
-    decision: Decision,
-    pod: PodData,
-    scores: ScoresData | None,
-    preemption: PreemptionData | None,
-    seed: int | None,
-    diagnoses: Sequence[Diagnosis],
-    group: PodGroupData | None,
-) -> VerdictData:
-    verdict = VerdictData(
-        result=decision.outcome,
-        summary="",
-        nodes=decision.best,
-        picked=decision.pick(seed),
-        feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
-        error=decision.error,
-    )
-    bound = ""
-    if pod.node_name:
-        # Most questions are about pending pods.
-        from kschedctl.diagnosis.rules.unstarted import binding
-
-        bound = binding(decision.cluster, decision.pod, pod.node_name)
-    text = summary(
-        pod,
-        verdict,
-        n_nodes=len(decision.cluster.nodes),
-        gate=decision.pre_enqueue.message,
-        scores=scores,
-        preemption=preemption,
-        cause=diagnoses[0].cause if diagnoses else "",
-        binding=bound,
-        group=group,
-        pod_group_name=decision.pod.spec.pod_group_name if decision.release.gangs else "",
-    )
-    return structs.replace(verdict, summary=text)
 
 
 def _claims(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:

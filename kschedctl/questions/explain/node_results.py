@@ -3,7 +3,7 @@
 Nodes with equal results share the parts of their data.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 
 import msgspec
@@ -49,22 +49,41 @@ def nodes_data(decision: Decision) -> tuple[NodeData, ...]:
     rejected = {*np.flatnonzero(statuses.code).tolist(), *statuses.extender_verdicts}
     if not rejected:
         return fitting
-    nodes, (number, distinct) = [*fitting], statuses.distinct()
-    for row in rejected:
-        nodes[row] = _node_data(cluster.nodes, row, distinct[number[row]], statuses.reasons(row))
+    nodes = [*fitting]
+    for row, node in zip(rejected, some_nodes_data(decision, rejected), strict=True):
+        nodes[row] = node
     return tuple(nodes)
+
+
+def some_nodes_data(decision: Decision, rows: Iterable[int]) -> Iterator[NodeData]:
+    """Yield the verdicts on the nodes of some rows; none if nodes were not filtered."""
+    statuses, nodes = decision.statuses, decision.cluster.nodes
+    if statuses is None:
+        return
+    numbers, distinct = statuses.distinct()
+    number, alike = numbers.tolist(), statuses.alike().tolist()
+    known: dict[tuple[int, int], _Verdict] = {}
+    for row in rows:
+        kind = number[row], alike[row]
+        verdict = known.get(kind)
+        if verdict is None:
+            verdict = known[kind] = _verdict(distinct[number[row]], statuses.reasons(row))
+        yield NodeData(nodes.names[row], nodes.zones[row], *verdict)
 
 
 def node_data(decision: Decision, row: int) -> NodeData:
     """Return the verdict on the node of a row."""
     verdict = decision.verdict(row)
-    return _node_data(decision.cluster.nodes, row, verdict.status, verdict.reasons)
+    nodes = decision.cluster.nodes
+    return NodeData(nodes.names[row], nodes.zones[row], *_verdict(verdict.status, verdict.reasons))
 
 
-def _node_data(nodes: Nodes, row: int, status: Status, found: PluginReasons) -> NodeData:
-    fits = status.code is Code.SUCCESS
-    reasons = reasons_data(found, status)
-    return NodeData(nodes.names[row], nodes.zones[row], fits, str(status.code), status.plugin, reasons)
+#: The fields of ``NodeData`` after name and zone.
+_Verdict = tuple[bool, str, str, tuple[ReasonData, ...]]
+
+
+def _verdict(status: Status, found: PluginReasons) -> _Verdict:
+    return status.code is Code.SUCCESS, str(status.code), status.plugin, reasons_data(found, status)
 
 
 def reasons_data(found: PluginReasons, status: Status) -> tuple[ReasonData, ...]:

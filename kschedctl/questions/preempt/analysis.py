@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
+import numpy as np
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
@@ -14,24 +14,19 @@ from kschedctl.diagnosis.diagnosis import Situation
 from kschedctl.diagnosis.rules.other_schedulers import rival_scheduler, two_schedulers
 from kschedctl.diagnosis.rules.unstarted import binding
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE
-from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass
 from kschedctl.objects.workload import PodDisruptionBudget
-from kschedctl.questions.answer import same_envelope
 from kschedctl.questions.explain.analysis import DecidedPod, decide_together
-from kschedctl.questions.explain.answer import Explanation, NodeData, ReasonData, StatusData
-from kschedctl.questions.explain.node_results import reasons_data
+from kschedctl.questions.explain.answer import NodeData, ReasonData, StatusData
+from kschedctl.questions.explain.explanation import Explained
+from kschedctl.questions.explain.node_results import reasons_data, some_nodes_data
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.pod_groups import with_new_members
 from kschedctl.questions.preempt.answer import (
-    BudgetData,
     Cause,
-    LostAtData,
     NextData,
     NotHelpfulData,
-    OwnerData,
-    PreemptCandidateData,
     Preemption,
     PreemptorFate,
     PreemptorFateData,
@@ -41,9 +36,9 @@ from kschedctl.questions.preempt.answer import (
     TakerData,
     Threat,
     TiedVictimsData,
-    VictimData,
     VictimFateData,
 )
+from kschedctl.questions.preempt.candidates import candidates_data, owner_data, possible_victims_of
 from kschedctl.questions.preempt.request import PreemptRequest
 from kschedctl.questions.preempt_words import in_vain_words, one_of_words, terminating_words
 from kschedctl.questions.provenance import PodSubject, Provenance, envelope, provenance
@@ -53,7 +48,6 @@ from kschedctl.scheduler.cycle.outcome import Outcome as CycleOutcome
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.status import Code, Reason
-from kschedctl.scheduler.preemption.budgets import Budget
 from kschedctl.scheduler.preemption.result import (
     NEVER,
     NO_VICTIMS,
@@ -61,15 +55,12 @@ from kschedctl.scheduler.preemption.result import (
     Candidate,
     NoLowerPriority,
     PreemptionResult,
-    Victim,
 )
 from kschedctl.scheduler.preemption.select_candidate import calculate_num_candidates
-from kschedctl.scheduler.preemption.tied_victims import PossibleVictims, possible_victims
 from kschedctl.sources.snapshot.pod_choice import find_pod
 from kschedctl.trials.completeness import missing_for_any, require_listed
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import Aftermath, VictimFate, aftermath
-from kschedctl.trials.simulate.world import grace_seconds
 
 # The answer of ``preempt``, from a decision.
 
@@ -79,35 +70,32 @@ _MOST_TIED: Final = 3
 _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
 
 
-def preemption_answer(
-    decision: Decision, base: Explanation, request: PreemptRequest, after: Callable[[Candidate], Aftermath]
-) -> Preemption:
+def preemption_answer(base: Explained, request: PreemptRequest, after: Callable[[Candidate], Aftermath]) -> Preemption:
     """Return the result of preemption as data.
 
     Args:
-        base: The same decision explained.
+        base: The decision for the pod.
         after: A function that computes the aftermath of taking a candidate.
     """
+    decision = base.decision
     everything = decision.preemption
     found = everything
     if found is not None and request.min_candidate_nodes is not None:
         found = found.shortlist(request.min_candidate_nodes, request.offset)
-    candidates = found.candidates if found is not None else ()
-    moment = decision.cluster.taken_at
-    chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
-    picked = pick_random_node(tuple(c.node for c in chosen), request.seed)
-    taken = next((c for c in chosen if c.node == picked), chosen[0]) if chosen else None
-    examined = {c.node for c in (*chosen[:_MOST_TIED], taken) if c is not None}
-    data = tuple(_candidate(decision, one, moment, ties=one.node in examined) for one in candidates)
+    nodes = found.nominated if found is not None else ()
+    picked = pick_random_node(nodes, request.seed)
+    taken = found.candidate(picked or nodes[0]) if found is not None and nodes else None
+    examined = {*nodes[:_MOST_TIED], *((taken.node,) if taken is not None else ())}
+    data = candidates_data(decision, found, examined) if found is not None else ()
     tied = next((one.tied_victims for one in data if taken is not None and one.name == taken.node), None)
     following = _next(decision, found, after(taken)) if found is not None and taken is not None else None
-    verdict = _verdict(decision, base, _Chosen(chosen, picked, following, tied), found)
+    verdict = _verdict(base, _Chosen(nodes, picked, taken, following, tied), found)
     said = found.status.reasons if found is not None and decision.outcome is not CycleOutcome.GATED else ()
     n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
     n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
     enough = calculate_num_candidates(decision.framework, n_tried)
-    shared = same_envelope(base)
-    shared["warnings"] = (*base.quota_refusals, *base.warnings)
+    shared = base.envelope
+    shared["warnings"] = (*base.admission.refusals(base.pod), *shared["warnings"])
     return Preemption(
         **shared,
         pod=base.pod,
@@ -115,12 +103,12 @@ def preemption_answer(
         verdict=verdict,
         status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
         candidates=data,
-        not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
+        not_helpful=tuple(_not_helpful(decision, found)) if found is not None else (),
         not_looked_at=n_tried - n_looked_at,
-        candidates_enough=enough if request.min_candidate_nodes is None and len(candidates) > enough else None,
+        candidates_enough=enough if request.min_candidate_nodes is None and len(data) > enough else None,
         next=following,
         preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
-        message=base.message,
+        message=decision.event_message,
         diagnoses=base.diagnoses,
     )
 
@@ -129,49 +117,47 @@ def preemption_answer(
 class _Chosen:
     """The best candidates."""
 
-    #: The best candidates, by name.
-    candidates: tuple[Candidate, ...]
+    #: The names of their nodes, sorted.
+    nodes: tuple[str, ...]
     #: The node that is picked among them; ``None`` if kube-scheduler picks it at random.
     picked: str | None
-    #: The next steps on the picked or the first node.
+    #: The candidate on the picked or the first node; ``None`` without candidates.
+    taken: Candidate | None
+    #: The next steps on that node.
     following: NextData | None
     #: The possible sets of victims on that node; ``None`` if the victims are certain.
     tied: TiedVictimsData | None
 
 
-def _verdict(
-    decision: Decision, base: Explanation, chosen: _Chosen, found: PreemptionResult | None
-) -> PreemptVerdictData:
-    if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
+def _verdict(base: Explained, chosen: _Chosen, found: PreemptionResult | None) -> PreemptVerdictData:
+    decision = base.decision
+    if decision.outcome is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
         result = Result.ERROR
-    elif base.verdict.result is CycleOutcome.GATED:
+    elif decision.outcome is CycleOutcome.GATED:
         result = Result.GATED
     elif decision.best:
         result = Result.FITS
-    elif base.group is not None and not chosen.candidates:
+    elif base.group is not None and chosen.taken is None:
         result = Result.PREEMPTS if base.group.victims else Result.NOT_HELPFUL
     elif found is None:
         result = Result.DISABLED
-    elif chosen.candidates:
+    elif chosen.taken is not None:
         result = Result.PREEMPTS
     else:
         result = Result.NOT_ELIGIBLE if found.status.reasons in _INELIGIBLE else Result.NOT_HELPFUL
     if result is Result.FITS:
         text = f"{base.verdict.summary} No eviction is needed."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
-    if base.group is not None and not chosen.candidates and result in (Result.PREEMPTS, Result.NOT_HELPFUL):
+    if base.group is not None and chosen.taken is None and result in (Result.PREEMPTS, Result.NOT_HELPFUL):
         text = base.verdict.summary if base.group.victims else f"{base.verdict.summary} Evicting pods does not help."
         return PreemptVerdictData(result, text, (), None, violates_budget=False)
-    nodes = tuple(c.node for c in chosen.candidates)
-    violates = bool(nodes) and chosen.candidates[0].n_violations > 0
-    text = _preemption_summary(decision, base, result, found, chosen)
-    return PreemptVerdictData(result, text, nodes, chosen.picked, violates)
+    violates = chosen.taken is not None and chosen.taken.n_violations > 0
+    text = _preemption_summary(base, result, found, chosen)
+    return PreemptVerdictData(result, text, chosen.nodes, chosen.picked, violates)
 
 
-def _preemption_summary(
-    decision: Decision, base: Explanation, result: Result, found: PreemptionResult | None, chosen: _Chosen
-) -> str:
-    pod = base.pod
+def _preemption_summary(base: Explained, result: Result, found: PreemptionResult | None, chosen: _Chosen) -> str:
+    decision, pod = base.decision, base.pod
     name = f"{pod.namespace}/{pod.name}"
     if result is Result.GATED or (result is Result.ERROR and not found):
         return base.verdict.summary
@@ -180,8 +166,8 @@ def _preemption_summary(
     start = name
     if pod.node_name:
         start = f"{name} {binding(decision.cluster, decision.pod, pod.node_name)}. If rescheduled, it"
-    nowhere = f"{start} fits on none of {counted(base.snapshot.nodes, 'node')}"
-    because = f"{nowhere}: {base.diagnoses[0].cause}" if base.diagnoses else nowhere
+    nowhere = f"{start} fits on none of {counted(len(decision.cluster.nodes), 'node')}"
+    because = f"{nowhere}: {base.diagnosed[0].cause}" if base.diagnosed else nowhere
     match result:
         case Result.DISABLED:
             return f"{because}. Profile {pod.scheduler_name} has no DefaultPreemption: no pod is evicted."
@@ -193,17 +179,17 @@ def _preemption_summary(
             return f"{because}. It cannot preempt: its preemptionPolicy is Never."
         case Result.NOT_HELPFUL:
             return f"{because}. Evicting pods does not help."
-    return f"{start} would evict {_eviction_words(decision, chosen)}."
+    assert chosen.taken is not None
+    return f"{start} would evict {_eviction_words(decision, chosen, chosen.taken)}."
 
 
-def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
+def _eviction_words(decision: Decision, chosen: _Chosen, taken: Candidate) -> str:
     """Return the number of victims, their node, the reason for which they are evicted in vain, and the budgets."""
-    candidates, picked = chosen.candidates, chosen.picked
-    where = picked or f"one of {listed([c.node for c in candidates])} (kube-scheduler picks at random)"
-    if picked and len(candidates) > 1:
-        others = listed([c.node for c in candidates if c.node != picked])
+    nodes, picked = chosen.nodes, chosen.picked
+    where = picked or f"one of {listed(nodes)} (kube-scheduler picks at random)"
+    if picked and len(nodes) > 1:
+        others = listed([node for node in nodes if node != picked])
         where = f"{picked} (chosen by the seed; also possible: {others})"
-    taken = next((c for c in candidates if c.node == picked), candidates[0])
     if chosen.tied is not None:
         where += f", {one_of_words(chosen.tied)}"
     in_vain = in_vain_words(chosen.following) if chosen.following is not None else ""
@@ -211,7 +197,7 @@ def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
         where += f", in vain{'' if picked else f' (tried on {taken.node})'}: {in_vain}"
     elif (rival := rival_scheduler(decision)) is not None and rival.node == taken.node:
         where += f", but {rival.name} can take the place on the same node first"
-    elif chosen.following is not None and (picked or len(candidates) == 1):
+    elif chosen.following is not None and (picked or len(nodes) == 1):
         where += terminating_words(chosen.following.victims)
     if taken.n_violations:
         names = listed(sorted({budget.name for victim in taken.victims for budget in victim.violated}))
@@ -230,80 +216,20 @@ def _eviction_words(decision: Decision, chosen: _Chosen) -> str:
     return f"{number} from {where}; {budgets}"
 
 
-def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None, *, ties: bool) -> PreemptCandidateData:
-    lost = None
-    if candidate.lost_at:
-        lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
-    tied = possible_victims_of(decision, candidate.node) if ties else None
-    tied_data = None
-    if tied is not None and tied.n_sets > 1:
-        key = decision.cluster.pods.key
-        sets = tuple(tuple(sorted(map(key, members))) for members in tied.sets)
-        tied_data = TiedVictimsData(tied.n_sets, tied.complete, sets, tuple(sorted(map(key, tied.possible))))
-    nodes = decision.cluster.nodes
-    return PreemptCandidateData(
-        candidate.node,
-        nodes.zones[nodes.row[candidate.node]],
-        tuple(
-            _victim(decision, candidate, victim, taken, certain=tied is None or victim.pod in tied.certain)
-            for victim in candidate.victims
-        ),
-        candidate.n_violations,
-        lost,
-        tied_data,
-    )
-
-
-def possible_victims_of(decision: Decision, node: str) -> PossibleVictims | None:
-    """Return the sets of victims that the order of tied pods decides between; ``None`` for a node without victims."""
-    preemption = decision.preemption
-    if preemption is None or preemption.run is None:
-        return None
-    row = decision.cluster.nodes.row[node]
-    return possible_victims(decision.framework, decision.state, decision.pod, preemption.run, row)
-
-
-def _victim(
-    decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None, *, certain: bool
-) -> VictimData:
-    pods = decision.cluster.pods
-    record = pods.records[victim.pod]
-    started = record.status.start_time
-    return VictimData(
-        name=f"{record.metadata.namespace}/{record.metadata.name}",
-        priority=record.priority,
-        priority_class_name=record.spec.priority_class_name,
-        started_at=started,
-        running_seconds=max(int((taken - started).total_seconds()), 0) if taken and started else None,
-        terminating=record.metadata.deletion_timestamp is not None,
-        owner=_owner(record.metadata.controller),
-        grace_seconds=grace_seconds(record.spec),
-        violates=victim.violates,
-        budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
-        certain=certain,
-    )
-
-
-def _owner(owner: OwnerReference | None) -> OwnerData | None:
-    return OwnerData(owner.kind, owner.name) if owner is not None else None
-
-
-def _budget(budget: Budget, candidate: Candidate, victim: Victim) -> BudgetData:
-    evicted = sum(budget in other.budgets for other in candidate.victims)
-    below = max(evicted - budget.allowed, 0)
-    return BudgetData(budget.name, budget.allowed, evicted, below, budget in victim.violated)
-
-
-def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult) -> Iterator[NotHelpfulData]:
+def _not_helpful(decision: Decision, found: PreemptionResult) -> Iterator[NotHelpfulData]:
     """Yield the inspected nodes that are no candidates, in the order of the snapshot."""
-    if found.status.reasons in _INELIGIBLE:
-        return
     statuses, rejected = decision.statuses, found.rejected
-    for row, node in enumerate(base.nodes):
+    if found.status.reasons in _INELIGIBLE or statuses is None:
+        return
+    hopeless = np.flatnonzero(statuses.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE).tolist()
+    rows = sorted({*hopeless, *map(decision.cluster.nodes.row.__getitem__, rejected)})
+    for row, node in zip(rows, some_nodes_data(decision, rows), strict=True):
         if node.name in rejected:
             yield _rejected(decision, found, row, node)
-        elif statuses is not None and statuses.code[row] == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-            yield NotHelpfulData(**structs.asdict(node), cause=Cause.UNRESOLVABLE)
+        else:
+            yield NotHelpfulData(
+                node.name, node.zone, node.fits, node.code, node.plugin, node.reasons, Cause.UNRESOLVABLE
+            )
 
 
 def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeData) -> NotHelpfulData:
@@ -344,7 +270,7 @@ def _fate(decision: Decision, fate: VictimFate, returns: Mapping[str, str]) -> V
     scheduler = decision.cluster.pods.records[fate.pod].spec.scheduler_name
     return VictimFateData(
         key,
-        _owner(decision.cluster.pods.owner(fate.pod)),
+        owner_data(decision.cluster.pods.owner(fate.pod)),
         fate.bound_to_node,
         replacement,
         returns.get(key, ""),
@@ -374,7 +300,7 @@ def _answer(cluster: LoadedCluster, decided: DecidedPod, request: PreemptRequest
     decision = decided.decision
     scheduler = cluster.scheduler.moved(decision.cluster)
     answer = preemption_answer(
-        decision, decided.explanation(), request, lambda candidate: aftermath(scheduler, decision, candidate)
+        decided.explained(), request, lambda candidate: aftermath(scheduler, decision, candidate)
     )
     if answer.verdict.result in (Result.NOT_HELPFUL, Result.NOT_ELIGIBLE, Result.DISABLED):
         answer = structs.replace(answer, cures=tuple(pod_cures(decision, _MOST_CURES)))
@@ -478,11 +404,8 @@ def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster:
 
 def _taker(decision: Decision, victim: int, node: str, *, certain: bool) -> TakerData:
     """Return a pending pod that would evict a pod of a node, given by its index."""
-    pod, candidates = decision.pod, decision.preemption.candidates if decision.preemption is not None else ()
-    violates = any(
-        other.violates and other.pod == victim
-        for candidate in candidates
-        if candidate.node == node
-        for other in candidate.victims
-    )
+    assert decision.preemption is not None
+    victims = decision.preemption.candidate(node).victims
+    violates = any(other.violates and other.pod == victim for other in victims)
+    pod = decision.pod
     return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, node, certain, violates)

@@ -53,7 +53,7 @@ class OwnerData(Data, frozen=True, gc=False):
     name: Annotated[str, "The name of the controller."]
 
 
-class BudgetData(Data, frozen=True):
+class BudgetData(Data, frozen=True, gc=False):
     """A disruption budget that covers a victim."""
 
     name: Annotated[str, "The budget, as namespace/name."]
@@ -87,7 +87,7 @@ class VictimData(Data, frozen=True, gc=False):
     ] = True
 
 
-class LostAtData(Data, frozen=True):
+class LostAtData(Data, frozen=True, gc=False):
     """The criterion at which a candidate lost against the chosen one."""
 
     number: Annotated[int, "The position of the criterion in kube-scheduler's order, from 1."]
@@ -96,7 +96,7 @@ class LostAtData(Data, frozen=True):
     against: Annotated[int, "The value of the winner."]
 
 
-class TiedVictimsData(Data, frozen=True):
+class TiedVictimsData(Data, frozen=True, gc=False):
     """The sets of victims that are possible because pods tie in priority and start time.
 
     kube-scheduler evicts one of the sets, by the order of the tied pods in its cache, which a snapshot does not show.
@@ -108,7 +108,7 @@ class TiedVictimsData(Data, frozen=True):
     possible: Annotated[tuple[str, ...], "The pods that are in any of the sets, as namespace/name."]
 
 
-class PreemptCandidateData(Data, frozen=True):
+class PreemptCandidateData(Data, frozen=True, gc=False):
     """A preemption candidate: a node and the victims on it."""
 
     name: Annotated[str, "The name of the node."]

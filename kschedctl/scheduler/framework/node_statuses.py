@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.cluster.overlay import NONE, Numbering
-from kschedctl.common.arrays import Int64Array, Mask, Rows, numbered
+from kschedctl.common.arrays import Int64Array, Mask, Rows, numbered, numbered_together
 from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
 
 
@@ -222,6 +222,18 @@ class NodeStatuses:
                 if said:
                     out.setdefault(plugin, said)
         return tuple(out.items())
+
+    def alike(self) -> Int64Array:
+        """Return a number per node: int64, shape (n_nodes,); nodes with the same one have the same ``reasons``."""
+        number = np.zeros(self.n_nodes, dtype=np.int64)
+        if self.snapshot is not None:
+            columns = [said.distinct() for said in self.snapshot.rejections.values() if said.code.any()]
+            number[self.snapshot.rows] = numbered_together(columns, len(self.snapshot.rows))[1] + 1
+        # Few nodes have nominated pods or the verdict of an extender: each is by itself.
+        alone = np.flatnonzero(self._nominated_world != NONE)
+        for rows in (alone, np.array([*self.extender_verdicts], dtype=np.int64)):
+            number[rows] = -1 - rows
+        return number
 
     def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
         """Return kube-scheduler's distinct statuses of the nodes, and the index of each node's status."""

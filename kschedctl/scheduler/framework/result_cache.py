@@ -166,6 +166,7 @@ class CachedResults:
                         value.texts.__getitem__,
                         # Details are computed on demand.
                         lambda position: ask(Overlay(nodes.pods, nodes.rows[position : position + 1])).reasons(0),
+                        lambda: ask(nodes).distinct() + 1,
                     )
         said, effects = state.recorded(lambda: ask(nodes))
         filtered = _filtered(said)

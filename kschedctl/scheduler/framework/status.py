@@ -110,12 +110,16 @@ class Rejections(msgspec.Struct, frozen=True):
         Returns kube-scheduler's texts for a reason number.
     details : callable, optional
         Returns the reasons at a position, with operands; called only on demand.
+    alike : callable, optional
+        Returns a number of at least 0 per node, shape (n_worlds,); rejected nodes with the same number have the same
+        reasons, operands included. By default, reasons with details differ from node to node.
     """
 
     code: NDArray[np.int8]
     reason: Int64Array
     texts: Callable[[int], tuple[str, ...]]
     details: Callable[[int], tuple[Reason, ...]] | None = None
+    alike: Callable[[], Int64Array] | None = None
 
     @classmethod
     def where(
@@ -168,3 +172,11 @@ class Rejections(msgspec.Struct, frozen=True):
         if self.details is not None:
             return self.details(position)
         return tuple(Reason(text) for text in self.texts(int(self.reason[position])))
+
+    def distinct(self) -> Int64Array:
+        """Return a number per node: int64, shape (n_worlds,); nodes with the same one have the same reasons."""
+        if self.details is None:
+            number = self.reason
+        else:
+            number = self.alike() if self.alike is not None else np.arange(len(self.code))
+        return np.where(self.rejected, number, -1)

@@ -304,6 +304,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScaledScore
             taint_list,
             lambda number: (self._text(untolerated_taint(columns.taint_lists[number], tolerations)),),
             details,
+            lambda: taint_list,
         )
 
     def _text(self, taint: Taint | None) -> str:

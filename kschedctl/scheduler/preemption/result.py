@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.arrays import Mask, Rows
+from kschedctl.common.arrays import Entries, Mask, Rows, Worlds
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.extender import EXTENDER_NAME
 from kschedctl.scheduler.framework.operands import Operands
@@ -67,6 +68,17 @@ class Candidate:
     criterion: int = -1
     has: int = 0
     against: int = 0
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """The victims that a disruption budget covers."""
+
+    budget: Budget
+    #: The victims, as ascending entries of ``DryRun.victims``; at least one.
+    entries: Entries
+    #: True for each of them whose eviction violates the budget, if all pods of lower priority on the node are evicted
+    #: in order: bool, shape (n_entries,).
+    violated: Mask
 
 
 class PreemptionResult:
@@ -131,14 +143,21 @@ class PreemptionResult:
         return [names[row] for row in rows]
 
     @cached_property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """All candidates: first the best ones, then by the criterion at which they lost, latest first."""
+    def order(self) -> Worlds:
+        """The candidates: first the best ones, then by the criterion at which they lost, latest first."""
         if self.run is None or self.choice is None:
-            return ()
+            return np.zeros(0, dtype=np.int64)
         # A candidate that lost at a later criterion was closer to the best ones.
         rank = np.where(self.choice.lost_at < 0, len(CRITERIA), self.choice.lost_at)
-        order = np.lexsort((self.run.victims.rows, -rank))
-        return tuple(self._described_candidate(self.run, self.choice, world) for world in order.tolist())
+        return np.lexsort((self.run.victims.rows, -rank))
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All candidates, in the order of ``order``."""
+        if self.run is None or self.choice is None:
+            return ()
+        run, choice = self.run, self.choice
+        return tuple(self._described_candidate(run, choice, world) for world in self.order.tolist())
 
     def candidate(self, node: str) -> Candidate:
         """Return one candidate without the computation of the others.
@@ -158,7 +177,7 @@ class PreemptionResult:
         has, against = choice.values[lost_at, [world, choice.best[0]]].tolist() if lost_at >= 0 else (0, 0)
         return Candidate(
             self._cluster.nodes.names[run.victims.rows[world]],
-            tuple(self._victim(run, world, entry) for entry in run.victims.entries(world)),
+            tuple(self._victim(run, entry) for entry in run.victims.entries(world)),
             int(choice.values[0, world]),
             CRITERIA[lost_at] if lost_at >= 0 else "",
             lost_at,
@@ -167,22 +186,47 @@ class PreemptionResult:
         )
 
     @cached_property
-    def _covering(self) -> tuple[tuple[Budget, Mask], ...]:
-        """The budgets that cover a victim, each with a mask of the entries that it covers."""
+    def coverage(self) -> tuple[Coverage, ...]:
+        """The disruption budgets that cover victims."""
         run = self.run
-        found = ((budget, budget.covers(self._cluster, run.victims.pods)) for budget in run.budgets) if run else ()
-        return tuple((budget, mask) for budget, mask in found if mask.any())
-
-    def _victim(self, run: DryRun, world: int, entry: int) -> Victim:
-        pod, violates = int(run.victims.pods[entry]), bool(run.violating[entry])
-        covering = tuple(budget for budget, mask in self._covering if mask[entry])
-        violated: tuple[Budget, ...] = ()
-        if violates:
-            lower = lower_priority_pods(self._cluster, run.release, self._pod, run.victims.rows[world][None])
+        if run is None or not run.budgets:
+            return ()
+        victims, violated = run.victims, np.zeros((len(run.budgets), len(run.victims)), dtype=np.bool_)
+        if run.violating.any():
+            # All pods of lower priority count, also those that are spared.
+            lower = lower_priority_pods(self._cluster, run.release, self._pod, victims.rows)
             up_to_first = run.release.counts_up_to_violated_budget
-            found = violated_budgets(self._cluster, run.budgets, lower, up_to_first=up_to_first)[:, lower.pods == pod]
-            violated = tuple(run.budgets[number] for number in np.flatnonzero(found.any(axis=1)).tolist())
-        return Victim(pod, violates, covering, violated)
+            found = violated_budgets(self._cluster, run.budgets, lower, up_to_first=up_to_first)
+            place = {pair: i for i, pair in enumerate(zip(lower.worlds.tolist(), lower.pods.tolist(), strict=True))}
+            pairs = zip(victims.worlds.tolist(), victims.pods.tolist(), strict=True)
+            # Victims of a group are also on other nodes, where they are none of these pods.
+            at = np.array([place.get(pair, -1) for pair in pairs], dtype=np.int64)
+            there = np.flatnonzero((at >= 0) & run.violating)
+            violated[:, there] = found[:, at[there]]
+        out = []
+        for number, budget in enumerate(run.budgets):
+            entries = np.flatnonzero(budget.covers(self._cluster, victims.pods))
+            if len(entries):
+                out.append(Coverage(budget, entries, violated[number, entries]))
+        return tuple(out)
+
+    @cached_property
+    def _budgets(self) -> dict[int, tuple[tuple[Budget, bool], ...]]:
+        """The budgets that cover each victim that any covers, and whether its eviction violates them, by entry."""
+        out: dict[int, tuple[tuple[Budget, bool], ...]] = {}
+        for each in self.coverage:
+            for entry, violated in zip(each.entries.tolist(), each.violated.tolist(), strict=True):
+                out[entry] = (*out.get(entry, ()), (each.budget, violated))
+        return out
+
+    def _victim(self, run: DryRun, entry: int) -> Victim:
+        budgets = self._budgets.get(entry, ())
+        return Victim(
+            int(run.victims.pods[entry]),
+            bool(run.violating[entry]),
+            tuple(budget for budget, _ in budgets),
+            tuple(budget for budget, violated in budgets if violated),
+        )
 
     @cached_property
     def rejected(self) -> dict[str, Status]:

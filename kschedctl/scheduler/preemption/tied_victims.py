@@ -74,7 +74,7 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
     number = {index: i for i, group in enumerate(alike) for index in group}
     orders = prod(factorial(sum(map(len, tie))) // prod(factorial(len(group)) for group in tie) for tie in ties)
     outcomes = {_victims_per_group(known, number, len(alike)): None}
-    reprieves = _Reprieves(framework, state, pod, rows, run.budgets, number, len(alike))
+    reprieves = _Reprieves(framework, state, pod, rows, run.budgets, number)
     for order in _orders(ties) if orders <= _MOST_ORDERS else _random_orders(ties):
         outcomes.setdefault(_victims_per_group(reprieves.victims(order), number, len(alike)))
     n_sets = sum(prod(comb(len(group), n) for group, n in zip(alike, counts, strict=True)) for counts in outcomes)
@@ -92,8 +92,8 @@ def possible_victims(framework: PluginsRunner, state: CycleState, pod: Pod, run:
 class _Reprieves:
     """The victims on a node for one order of its pods after another, as ``select_victims_on_node`` finds them.
 
-    Whether the preemptor still fits with a pod put back follows from the pod's group and the number of pods of each
-    group that were put back before, as equal pods are interchangeable; so each such state is filtered once.
+    Whether the preemptor fits with some pods put back follows from their number by group, as equal pods are
+    interchangeable; so each such state is filtered once.
 
     Args:
         rows: The row of the node, where the preemptor fits without pods of lower priority.
@@ -108,12 +108,12 @@ class _Reprieves:
         rows: Rows,
         budgets: tuple[Budget, ...],
         number: Mapping[int, int],
-        n_groups: int,
     ) -> None:
         self._framework, self._state, self._pod = framework, state, pod
-        self._rows, self._budgets, self._number = rows, budgets, number
-        self._counts = [0] * n_groups
-        self._fits: dict[tuple[tuple[int, ...], int], bool] = {}
+        self._rows, self._budgets = rows, budgets
+        # The numbers by group as the digits of one integer: the value of a pod is that of the digit of its group.
+        self._digit = {index: (len(number) + 1) ** group for index, group in number.items()}
+        self._fits: dict[int, bool] = {}
         self._emptied = framework.overlay_with_nominated_pods(pod, rows)
         every = np.array(list(number), dtype=np.int64)
         self._emptied.remove(np.zeros_like(every), every)
@@ -123,21 +123,20 @@ class _Reprieves:
         lower = PodsInWorlds(self._rows, np.zeros(len(order), dtype=np.int64), np.array(order, dtype=np.int64))
         up_to_first = self._framework.handle.release.counts_up_to_violated_budget
         violated = violated_budgets(self._framework.cluster, self._budgets, lower, up_to_first=up_to_first)
-        violating = np.logical_or.reduce(violated).tolist() if self._budgets else [False] * len(order)
-        counts = list(self._counts)
+        violating = np.logical_or.reduce(violated)
+        counts = 0
         spared: list[int] = []
         victims: list[int] = []
-        for first in (True, False):
-            for index in (each for each, violates in zip(order, violating, strict=True) if violates is first):
-                key = tuple(counts), self._number[index]
-                fits = self._fits.get(key)
-                if fits is None:
-                    fits = self._fits[key] = self._fits_with([*spared, index])
-                if fits:
-                    spared.append(index)
-                    counts[self._number[index]] += 1
-                else:
-                    victims.append(index)
+        for index in (*lower.pods[violating].tolist(), *lower.pods[~violating].tolist()):
+            after = counts + self._digit[index]
+            fits = self._fits.get(after)
+            if fits is None:
+                fits = self._fits[after] = self._fits_with([*spared, index])
+            if fits:
+                spared.append(index)
+                counts = after
+            else:
+                victims.append(index)
         return victims
 
     def _fits_with(self, spared: Sequence[int]) -> bool:

@@ -60,7 +60,7 @@ def with_daemon_set(
 
 def told(cluster: LoadedCluster, pods: Sequence[PodSubject]) -> list[Any]:
     return [
-        (decided.explanation(), decided.workload, sorted(decided.own_nodes, key=lambda node: node.name))
+        (decided.explained().explanation(), decided.workload, sorted(decided.own_nodes, key=lambda node: node.name))
         for decided in decide_together(cluster, pods, seed=None)
     ]
 

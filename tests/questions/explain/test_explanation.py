@@ -25,7 +25,7 @@ from kschedctl.questions.explain.answer import (
     StatusData,
     VerdictData,
 )
-from kschedctl.questions.explain.explanation import explanation, summary, usage_data
+from kschedctl.questions.explain.explanation import Explained, summary, usage_data
 from kschedctl.questions.explain.node_results import node_data
 from kschedctl.questions.provenance import Provenance
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
@@ -43,7 +43,7 @@ def explain(cluster: Cluster, pod: Pod, *, seed: int | None = None) -> Explanati
     decision = Scheduler(cluster, choice.release).decide(admit(pod, cluster, release=choice.release).pod)
     missing = find_missing(cluster, pod)
     provenance = Provenance(release_choice=choice, paths=("here",), n_pods=len(cluster.pods), missing=missing)
-    return explanation(decision, provenance, seed=seed)
+    return Explained(decision, provenance, seed=seed).explanation()
 
 
 ANSWERS = {

@@ -12,7 +12,7 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.data_forms import as_json
-from kschedctl.questions.explain.explanation import explanation
+from kschedctl.questions.explain.explanation import Explained
 from kschedctl.questions.preempt.analysis import exposure, preemption_answer, threat_answer
 from kschedctl.questions.preempt.answer import (
     Cause,
@@ -63,8 +63,8 @@ def provenance() -> Provenance:
 def preempt(over: Scheduler, pod: Pod | None = None, **view: Any) -> Preemption:
     pod = pod or make_pod("big", requests={"cpu": "4"}, priority=100)
     decision = over.decide(pod)
-    base = explanation(decision, provenance(), seed=view.get("seed"))
-    return preemption_answer(decision, base, PreemptRequest(**view), lambda c: aftermath(over, decision, c))
+    base = Explained(decision, provenance(), seed=view.get("seed"))
+    return preemption_answer(base, PreemptRequest(**view), lambda c: aftermath(over, decision, c))
 
 
 FULL = {"cpu": "4"}

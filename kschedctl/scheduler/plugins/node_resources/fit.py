@@ -13,7 +13,7 @@ import numpy as np
 
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.common.arrays import Int64Array, Mask, Rows, numbered_together
 from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import DeviceClass
@@ -314,7 +314,19 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             lacking = [name for i, name in enumerate(names) if insufficient[i, position]]
             return tuple(self._resource_reason(name, wanted[name], nodes, position) for name in lacking)
 
-        return Rejections(code, reason, texts, details)
+        def alike() -> Int64Array:
+            amounts = [reason]
+            for i, resource in enumerate(names):
+                index = columns.index.get(resource)
+                if index is not None and insufficient[i].any():
+                    used = columns.used(index, nodes, (self.name, resource))
+                    amounts += [insufficient[i] * each for each in (columns.allocatable[index][rows], used)]
+            first, number = numbered_together(amounts, len(nodes))
+            # The nominated pods of a node are part of its reasons.
+            number[nodes.with_nominated] = len(first) + nodes.with_nominated
+            return number
+
+        return Rejections(code, reason, texts, details, alike)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
         found = state.read(_FilterState)
