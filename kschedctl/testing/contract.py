@@ -21,7 +21,7 @@ from kschedctl.scheduler.framework.config.types import default_args
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
-from kschedctl.scheduler.framework.status import Code, Rejections, Status
+from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
 from kschedctl.testing.plugin_checks import (
     answers_depend_on_no_more_of_the_pod_than_own_part_says,
     answers_depend_on_no_more_than_reads_says,
@@ -108,7 +108,7 @@ def takes_part_somewhere(subject: PluginSubject, sample: Sample) -> None:
 
 
 def filter_answers_for_every_world(subject: PluginSubject, sample: Sample) -> None:
-    """Check that Filter returns int8 codes and int64 reasons, one per world, and a text for every rejection."""
+    """Check the codes and reasons of Filter: one per world, a text for every rejection, equal ones for nodes alike."""
     cluster = sample.world.cluster()
     for rows in (cluster.nodes.rows, cluster.nodes.rows[::2], cluster.nodes.rows[:0]):
         for rejections in _filtered(subject, sample, cluster, cluster.overlay(rows)):
@@ -317,9 +317,12 @@ def _check_array(what: str, array: object, dtype: type[np.generic], length: int)
 def _check_rejections(rejections: Rejections, length: int) -> None:
     _check_array("the code of filter", rejections.code, np.int8, length)
     _check_array("the reason of filter", rejections.reason, np.int64, length)
+    number, alike = rejections.distinct(), dict[int, tuple[Reason, ...]]()
+    _check_array("alike", number, np.int64, length)
     for position, status in enumerate(_statuses(rejections)):
         assert status.code in _FILTER_CODES, f"filter returns {status.code}"
         reasons = rejections.reasons(position)
+        assert alike.setdefault(int(number[position]), reasons) == reasons, "nodes that are alike differ in reasons"
         if status.code is Code.SUCCESS:
             assert not reasons, "filter has reasons although the pod passes"
             continue

@@ -195,6 +195,12 @@ def short(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
     return Rejections.everywhere(1, Status(Code.UNSCHEDULABLE, ("no",)))
 
 
+def all_alike(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
+    code = np.full(len(nodes), Code.UNSCHEDULABLE, dtype=np.int8)
+    reason = np.zeros(len(nodes), dtype=np.int64)
+    return Rejections(code, reason, lambda _: ("no",), lambda i: (Reason("no", Forgetful(i)),), lambda: reason)
+
+
 def test_an_honest_plugin_keeps_it() -> None:
     check_plugin(filter_by(lambda plugin, nodes: used(plugin, nodes) > 1))
     check_plugin(score_by(lambda plugin, rows: rows * 0 + 100))
@@ -223,6 +229,12 @@ def test_an_honest_plugin_keeps_it() -> None:
             "filter_answers_for_every_world",
             r"has the shape \(1,\), not \(6,\)",
             id="too few verdicts",
+        ),
+        pytest.param(
+            make_plugin("Sample", FilterPlugin, filter=all_alike),
+            "filter_answers_for_every_world",
+            "nodes that are alike differ in reasons",
+            id="nodes that are not alike",
         ),
         pytest.param(
             because({"free": 0}),
