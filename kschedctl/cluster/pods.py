@@ -189,8 +189,9 @@ class PodIndex(Mapping[PodName, int]):
         slot = pods.slots.slot_of(name, pods.end)
         if slot is None:
             raise KeyError(name)
-        before = int(np.searchsorted(pods.empty, slot))
-        if before < len(pods.empty) and pods.empty[before] == slot:
+        empty = pods.empty
+        before = int(empty.searchsorted(slot)) if len(empty) else 0
+        if before < len(empty) and empty[before] == slot:
             raise KeyError(name)
         return slot - before
 

@@ -32,7 +32,7 @@ from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import full_registry
 from kschedctl.sources.snapshot.load import Snapshot
-from kschedctl.sources.snapshot.pod_choice import defaulted, given_pod, is_manifest
+from kschedctl.sources.snapshot.pod_choice import defaulted, find_pod, given_pod, is_manifest
 from kschedctl.trials.completeness import Missing, find_missing, require_listed
 from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.whatif.edit import PodEdit
@@ -484,4 +484,5 @@ class LoadedCluster:
             namespace, name = split_name(pod, Pod) or ("", pod)
             is_there = (namespace or DEFAULT_NAMESPACE, name) in self.pods.index
             require_listed(self.cluster, "Pod", None if is_there else namespace or DEFAULT_NAMESPACE)
+            return find_pod(self.pods, name, namespace or DEFAULT_NAMESPACE), where
         return given_pod(self.pods, pod, where, release=self.release_choice.release)

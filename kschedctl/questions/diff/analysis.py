@@ -26,19 +26,17 @@ from kschedctl.questions.diff.answer import (
     OutcomeData,
     PodChangeData,
     ReleaseRuleData,
-    SideData,
     SideOutcome,
 )
 from kschedctl.questions.diff.changed_nodes import NodeCause, changed_nodes, node_cures
 from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
 from kschedctl.questions.diff.rules import Rules, RuleSearch
+from kschedctl.questions.diff.sides import Key, Side, SideAnswer
 from kschedctl.questions.handle import AnalysisHandle
-from kschedctl.questions.provenance import PodSubject, envelope, provenance
+from kschedctl.questions.provenance import PodSubject
 from kschedctl.questions.run_results import group_loss_data
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.sources.snapshot.pod_choice import is_manifest
-from kschedctl.trials.completeness import Missing
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import group_losses
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
@@ -197,8 +195,6 @@ _MOST_CAUSES: Final = 2
 _MOST_CURES: Final = 5
 
 T = TypeVar("T")
-#: Namespace and name of a pod.
-Key = tuple[str, str]
 #: For up to 50 pods, the nodes of every change are listed; for more, only those of the first change of each kind.
 _FEW = 50
 _ANY_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -278,7 +274,9 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
     itself.
     """
     clusters = cluster, request.other
-    before, after = (_Side(*each) for each in zip(clusters, request.configs, request.new_pods, strict=True))
+    before, after = (
+        Side.of(request.pods, *each) for each in zip(clusters, request.configs, request.new_pods, strict=True)
+    )
     pending: dict[Key, Decision] = {}
     rules = _Rules.of(before, after, use_known=len(request.pods) > _FEW)
     found = _changes(before, after, request.pods, handle, pending, rules)
@@ -313,84 +311,11 @@ def diff(cluster: LoadedCluster, request: DiffRequest, handle: AnalysisHandle) -
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SideAnswer:
-    """The answer of one side for a pod."""
-
-    #: The decision; ``None`` if the side lacks the pod or no profile is responsible for it.
-    decision: Decision | None
-    #: The node that the pod runs on.
-    node_name: str = ""
-    #: True if the side has the pod.
-    there: bool = True
-
-    @property
-    def outcome(self) -> OutcomeData:
-        decision = self.decision
-        if decision is None:
-            return OutcomeData(SideOutcome.OTHER_SCHEDULER if self.there else SideOutcome.ABSENT, self.node_name)
-        return OutcomeData(
-            outcome=SideOutcome(decision.outcome),
-            node_name=self.node_name,
-            nodes=decision.best,
-            feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
-            victims=dict(decision.victims),
-            message=decision.event_message,
-            error=decision.error,
-        )
-
-
-@dataclass(slots=True)
-class _Side:
-    """A side, and the missing data and unmodelled features that its answers depend on, in the order of finding."""
-
-    cluster: LoadedCluster
-    config: str
-    new_pods: Mapping[Key, PodSubject]
-    missing: dict[Missing, None] = field(default_factory=dict)
-    not_modelled: dict[NotModelled, None] = field(default_factory=dict)
-
-    def kind(self, key: Key) -> object:
-        """Return a value that is equal for pods that differ only in their names; each such kind is decided for once."""
-        pods = self.cluster.pods
-        index = pods.index.get(key)
-        if key in self.new_pods:
-            return key
-        return None if index is None else self.cluster.kind(pods.pod(index))
-
-    def answer(self, key: Key, cluster: LoadedCluster | None = None, *, trial: bool = False) -> SideAnswer:
-        """Return the answer for a pod, in a cluster derived from the side's if one is given.
-
-        Args:
-            trial: True if the answer is not part of the comparison, so that what it depends on is not reported.
-        """
-        given, cluster = self.new_pods.get(key), cluster or self.cluster
-        index = cluster.pods.index.get(key)
-        if given is None and index is None:
-            return SideAnswer(None, there=False)
-        pod, where = (given.pod, given.where) if given is not None else (cluster.pods.pod(index or 0), "")
-        admitted = cluster.admit(pod, where=where).pod
-        node_name = cluster.node_name(admitted)
-        if admitted.spec.scheduler_name not in cluster.configuration.profiles:
-            return SideAnswer(None, node_name)
-        decision = cluster.decide_admitted(admitted)
-        if trial:
-            return SideAnswer(decision, node_name)
-        self.missing |= dict.fromkeys(cluster.missing(pod, decision))
-        self.not_modelled |= dict.fromkeys(decision.not_modelled)
-        return SideAnswer(decision, node_name)
-
-    def data(self) -> SideData:
-        """Return the provenance of the side."""
-        shared = envelope(self.cluster.cluster, provenance(self.cluster, tuple(self.missing)), self.not_modelled)
-        return SideData(**shared, config=self.config)
-
-
 @dataclass(slots=True)
 class _Rules:
     """The search for the rules behind changes, on the second side."""
 
-    after: _Side
+    after: Side
     older: Release
     search: RuleSearch
     #: True to accept rules that were found for another pod.
@@ -399,7 +324,7 @@ class _Rules:
     clusters: dict[tuple[str, ...], LoadedCluster] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, before: _Side, after: _Side, *, use_known: bool) -> "_Rules":
+    def of(cls, before: Side, after: Side, *, use_known: bool) -> "_Rules":
         older, newer = (side.cluster.release_choice.release for side in (before, after))
         rules = differing_rules(older, newer)
         if older.pod_groups is None and newer.pod_groups is None:
@@ -467,8 +392,8 @@ class _Rules:
 
 
 def _changes(
-    before: _Side,
-    after: _Side,
+    before: Side,
+    after: Side,
     pods: tuple[Key, ...],
     handle: AnalysisHandle,
     pending: dict[Key, Decision],
@@ -533,9 +458,10 @@ def _fits_no_more(change: PodChangeData) -> bool:
 def differing_parts(before: SideAnswer, after: SideAnswer) -> tuple[NodeChanges, tuple[AnswerPart, ...]]:
     """Return the nodes whose results differ between two sides, and the parts of the answers that do."""
     old, new = before.outcome, after.outcome
-    nodes = NodeChanges(None, None)
     if before.decision is not None and after.decision is not None:
         nodes = NodeChanges(NodeColumns.of(before.decision), NodeColumns.of(after.decision))
+    else:
+        nodes = NodeChanges(None, None)
     differs = {
         AnswerPart.PLACE: old.node_name != new.node_name,
         AnswerPart.OUTCOME: old.outcome != new.outcome or old.error != new.error,

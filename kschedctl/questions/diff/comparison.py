@@ -6,7 +6,8 @@ from functools import partial
 
 from kschedctl.common.errors import InputError
 from kschedctl.questions.cluster_request import ClusterRequest
-from kschedctl.questions.diff.analysis import DiffRequest, Key, found_on
+from kschedctl.questions.diff.analysis import DiffRequest, found_on
+from kschedctl.questions.diff.sides import Key
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.manifests import Manifests, ObjectSubject
 from kschedctl.questions.pod_selection import PodRequest, named_workload

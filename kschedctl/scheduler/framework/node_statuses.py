@@ -236,7 +236,14 @@ class NodeStatuses:
         return number
 
     def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
-        """Return kube-scheduler's distinct statuses of the nodes, and the index of each node's status."""
+        """Return kube-scheduler's distinct statuses of the nodes, and the index of each node's status.
+
+        Do not modify the array.
+        """
+        return self._distinct
+
+    @cached_property
+    def _distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
         number = np.zeros(self.n_nodes, dtype=np.int64)
         statuses = [self.absent]
         # A rejection in the run with nominated pods overrides the result without them.

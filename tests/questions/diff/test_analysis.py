@@ -17,7 +17,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.answer import MissingData
-from kschedctl.questions.diff.analysis import SideAnswer, compare, describe
+from kschedctl.questions.diff.analysis import compare, describe
 from kschedctl.questions.diff.answer import (
     AnswerPart,
     Diff,
@@ -29,6 +29,7 @@ from kschedctl.questions.diff.answer import (
 )
 from kschedctl.questions.diff.document import document, group_alike
 from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
+from kschedctl.questions.diff.sides import SideAnswer
 from kschedctl.questions.frame import View
 from kschedctl.questions.loading import loaded_cluster
 from kschedctl.questions.provenance import Provenance, envelope
