@@ -77,7 +77,9 @@ class RescheduledPods:
         self._alone = framework.without(related)
         cluster = framework.cluster
         _, first = np.unique(cluster.pods.node_row[indices], return_index=True)
-        fewer = self._alone.moved(cluster.with_pods(removed=np.sort(indices[first]).tolist()))
+        #: The first of the pods on each node.
+        self._firsts = frozenset(indices[first].tolist())
+        fewer = self._alone.moved(cluster.with_pods(removed=self._firsts))
         # No pod of the cluster has this name.
         stranger = structs.replace(pod, metadata=structs.replace(pod.metadata, name=f"{pod.name}\0", uid=""))
         self._decision = schedule_pod(self._alone, stranger, run_post_filter=False)
@@ -96,7 +98,8 @@ class RescheduledPods:
         Args:
             index: The pod, as an index into ``Cluster.pods``.
         """
-        if self._results is None:
+        # Reasons may name the pods that are left on the node.
+        if self._results is None or index not in self._firsts:
             return None
         cluster = self._framework.cluster
         row, without = int(cluster.pods.node_row[index]), cluster.with_pods(removed=[index])
