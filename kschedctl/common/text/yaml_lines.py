@@ -1,12 +1,13 @@
 """A fast parser for YAML in block style, which reads line by line and rejects what it does not support.
 
 It is five times as fast as the event parser. Nearly all lines that programs write have one of three forms: a key with
-a scalar, a key whose value follows, an item. Their columns determine the nesting. Each distinct line is parsed once.
+a scalar or a flow collection, a key whose value follows, an item. Their columns determine the nesting. Each distinct
+line is parsed once.
 
-A scalar of another form, such as a block scalar, and a flow collection extend to the first line that is not indented
-further than the entry. Their meaning does not depend on the context, so `EventReader` parses these lines alone. Text
-that does depend on its context is left to `EventReader` with the whole document: anchors and aliases, a tag at the
-root, explicit keys, merges, and lines in an unexpected order, which mostly are not valid YAML.
+A scalar of another form, such as a block scalar, and a longer flow collection extend to the first line that is not
+indented further than the entry. Their meaning does not depend on the context, so `EventReader` parses these lines
+alone. Text that does depend on its context is left to `EventReader` with the whole document: anchors and aliases, a tag
+at the root, explicit keys, merges, and lines in an unexpected order, which mostly are not valid YAML.
 """
 
 import re
@@ -24,6 +25,7 @@ from kschedctl.common.text.yaml_events import (
     plain_key,
     plain_scalar,
 )
+from kschedctl.common.text.yaml_flow import flow_collection
 
 # A line of YAML in block style: its leading dashes, key and scalar.
 
@@ -37,6 +39,7 @@ OTHER: Final = object()
 
 #: The characters that cannot begin an unquoted scalar; a dash can unless a blank follows.
 _INDICATORS: Final = frozenset("-?:,[]{}#&*!|>'\"%@` ")
+_BRACKETS: Final = frozenset("[{")
 _KEY: Final = re.compile(rf"[A-Za-z0-9_/.$][!-~]{{0,{_MAX_KEY}}}")
 _QUOTED: Final = re.compile(r"\"[^\"\\\t]*\"|'[^'\t]*'")
 #: The beginnings of document markers, directives, explicit keys and merges.
@@ -74,6 +77,8 @@ def parse_entry(line: str) -> Entry | None:
         column += 2
     if not rest or rest[0] == " " or rest.startswith(_NO_ENTRIES):
         raise NotPlainError
+    if rest[0] in _BRACKETS:
+        return NO_KEY_COLUMN, None, _collection(rest), dashes, column
     key, colon, text = rest.partition(": ")
     if not colon and rest[-1] != ":":
         return NO_KEY_COLUMN, None, _scalar(rest), dashes, column
@@ -92,7 +97,7 @@ def parse_entry(line: str) -> Entry | None:
 
 
 def _scalar(text: str) -> Any:
-    """Return the value of a scalar on one line, or ``OTHER`` if it needs the full parser."""
+    """Return the value of a scalar or a flow collection on one line, or ``OTHER`` if it needs the full parser."""
     if not text or "\t" in text:
         return OTHER
     first = text[0]
@@ -105,7 +110,14 @@ def _scalar(text: str) -> Any:
             raise NotPlainError from None
     if _QUOTED.fullmatch(text):
         return text[1:-1]
-    return {"{}": {}, "[]": []}.get(text, OTHER)
+    return _collection(text) if first in _BRACKETS else OTHER
+
+
+def _collection(text: str) -> Any:
+    try:
+        return flow_collection(text)
+    except ValueError:
+        return OTHER
 
 
 # The first two lines of a YAML document, if they alone determine what kind of object it is.

@@ -68,6 +68,13 @@ PLAIN = {
     "text over several lines": "a: b c\n  d\n\n  e\nf: 'g\n\n  h'\ni:\n  j\n  k\nl: \"m\\\n  \\ n\"\n",
     "items over several lines": "- a\n b\n- - c\n   d\n",
     "flow collections": "a: {b: [1, 2], c: d}\ne: [f,\n  g]\nh: {i: [],\n  j: {}}\n",
+    "flow collections in lists": "items:\n- {a: 1, b: [c d, e:f]}\n- [{}, []]\n- - [a]\n  - {b: c}\n",
+    "flow collections of objects": "items: [{kind: Pod}, {kind: Node}]\na: {items: [b]}\n",
+    "quotes in flow collections": 'a: {"b c":1, \'d\' : "e: {f}", g: "", "": h, \'yes\': yes, "1": 1}\n',
+    "scalars of YAML 1.1 in flow collections": "a: [yes, 0x1F, 1_000, .5, null, 22:22, -1, 1e3]\nb: {1.0: c, no: d}\n",
+    "a key given twice in a flow collection": "a: {b: 1, b: 2}\nc: {1: d, '1': e}\n",
+    "flow collections with other things": "a: [b, ]\nc: [d: e]\nf: {g}\nh: {i: !!str 1}\nj: {k: } # l\n",
+    "a flow collection with too many levels for one line": f"a: {'[' * 40}{']' * 40}\n",
     "comments": "# a\nb: 1 # c\n  # d\ne: # f\n  - g # h\ni:\n# j\n- k\n",
     "tags": "a: !!str 1\nb: !c 2\n",
     "tabs": "a: b\tc\nd: |\n  e\tf\n",
@@ -94,7 +101,7 @@ OTHERS = {
     "a column of nothing": "a:\n    b: 1\n  c: 2\n",
     "text further in after a comment": "a: b\n# c\n  d\n",
     "a quote that stays open": "a: 'b\nc: d\n",
-    "much that is no line": "".join(f"a{i}: [{i}]\n" for i in range(100)),
+    "much that is no line": "".join(f"a{i}: [\n  {i}]\n" for i in range(100)),
     "a hundred levels": "".join(f"{' ' * i}a:\n" for i in range(100)),
 }
 
@@ -268,6 +275,62 @@ def written(draw: st.DrawFn) -> str:
 @given(written())
 def test_whatever_is_written_is_read_the_same(text: str) -> None:
     assert same(text.encode())
+
+
+#: The parts of flow collections and of what looks like them.
+FLOW = (
+    *(
+        "a",
+        "b c",
+        "a:b",
+        "/x",
+        "--f",
+        "-1",
+        "1e3",
+        ".5",
+        "08",
+        "yes",
+        "null",
+        "'x'",
+        '"a: b"',
+        '""',
+        "é",
+        "$(A)",
+        "a,b",
+    ),
+    *("{", "}", "[", "]", "{}", "[]", ",", ", ", ":", ": ", " "),
+    *(
+        "-",
+        "- ",
+        "?",
+        "~",
+        "&a",
+        "*a",
+        "!t",
+        "<<",
+        "%",
+        "@",
+        "|",
+        ">",
+        "=",
+        ".inf",
+        " #c",
+        "x#y",
+        '"',
+        "\t",
+        "---",
+        "\n",
+    ),
+)
+
+
+@given(
+    st.lists(st.sampled_from(FLOW), max_size=9).map("".join),
+    st.sampled_from(("k: {%s}", "k: [%s]", "- {a: %s}", "- [a, %s]", "k: {a: %s, b: c}", "items: [[%s], d]", "%s")),
+)
+def test_flow_collections_are_read_the_same(inside: str, around: str) -> None:
+    assert same((around % inside).encode())
+    assert same(f"a: 1\n{around % inside}\n- e\n".encode())
 
 
 @given(
