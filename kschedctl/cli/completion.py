@@ -4,7 +4,6 @@ Names come from the cluster that the preceding options select. A separate proces
 seconds; the names found by then are offered. Errors are not reported, because the user has not run a command yet.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -171,6 +170,8 @@ def _found(
     # During completion, standard input is the terminal.
     if STDIN in paths:
         return
+    import json
+
     asked = json.dumps({"paths": paths, "cluster": cluster, "context": context, "kubeconfig": kubeconfig})
     command = [sys.executable, "-m", "kschedctl.cli.names", asked]
     try:

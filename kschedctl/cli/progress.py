@@ -1,6 +1,5 @@
 """The handle of analyses in commands: progress on a terminal after one second, notices on standard error."""
 
-import logging
 import shutil
 import sys
 import time
@@ -33,8 +32,6 @@ class TerminalHandle(AnalysisHandle):
 
     def __init__(self) -> None:
         super().__init__()
-        # Failed requests are reported once, in the error.
-        logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._shows = sys.stderr.isatty()
         self.show_line = _show_line if self._shows else None
 

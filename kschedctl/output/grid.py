@@ -20,11 +20,24 @@ from itertools import pairwise, takewhile, zip_longest
 from typing import Final
 
 import msgspec
-from rich.cells import cell_len
 
 from kschedctl.common.text.characters import printable
 from kschedctl.common.text.patterns import pattern
 from kschedctl.questions.document import INDENT, Lines, Table, Tone
+
+#: Characters of one terminal column each: Latin letters and signs without the soft hyphen.
+_NARROW: Final = frozenset(map(chr, (*range(0x20, 0x7F), *range(0xA0, 0xAD), *range(0xAE, 0x300))))
+
+
+def cell_len(text: str) -> int:
+    """Return the width of a text in terminal columns."""
+    if _NARROW.issuperset(text):
+        return len(text)
+    # Most tables have names and numbers only.
+    import rich.cells
+
+    return rich.cells.cell_len(text)
+
 
 # Wrapping of text at spaces. A name is never broken, as somebody may copy it.
 

@@ -25,7 +25,6 @@ The three cases that differ here: an empty first document is skipped; text after
 ``!!binary`` value that is not text, are errors, whereas go-yaml drops them.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -36,6 +35,7 @@ import msgspec
 from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, Position
 from kschedctl.common.processes import answers_of_processes, number_of_readers
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.text.yaml_events import BadNodeError, EventReader
 from kschedctl.common.text.yaml_lines import (
     LineReader,
@@ -230,7 +230,7 @@ PART: Final = 1024**2
 #: The number of parts per process, so that processes end at about the same time.
 _PER_PROCESS: Final = 16
 #: The first element of ``items`` in the first column of its document, after the few fields before it.
-_ITEMS: Final = re.compile(rb"(?:\A|\n)items:\n([ ]*)- ")
+_ITEMS: Final = pattern(rb"(?:\A|\n)items:\n([ ]*)- ")
 _HEAD: Final = 4096
 _BEFORE_ELEMENT: Final = b"items:\n"
 _LIST: Final = "List"

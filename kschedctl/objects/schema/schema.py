@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -44,6 +43,8 @@ class FieldNames(msgspec.Struct, frozen=True):
 @cache
 def field_names() -> FieldNames:
     """Load the file; the result is cached."""
+    from importlib.resources import files
+
     return msgspec.json.decode((files(__package__) / FILE).read_bytes(), type=FieldNames)
 
 

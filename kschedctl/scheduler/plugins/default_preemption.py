@@ -39,7 +39,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGr
     name = "DefaultPreemption"
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        if not self.handle.release.enabled(ASYNC_PREEMPTION):
+        if not self.handle.preempting or not self.handle.release.enabled(ASYNC_PREEMPTION):
             return SUCCESS
         if pod.spec.pod_group_name and self.handle.release.groups_preempt:
             root = GroupForest.of(self.handle.cluster, self.handle.release).root(pod.namespace, pod.spec.pod_group_name)

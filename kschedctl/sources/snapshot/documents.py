@@ -13,6 +13,7 @@ from kschedctl.common.errors import InputError
 from kschedctl.common.findings import Location, Position
 from kschedctl.common.text.characters import utf8_text
 from kschedctl.common.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.text.positions import json_position, position_in_tree
 from kschedctl.common.text.tree import RepeatedKey, Step, YamlNode, read_tree, repeated_in_json, repeated_in_yaml
 from kschedctl.common.text.yaml import yaml_documents, yaml_values
@@ -36,14 +37,14 @@ class NoObjectError(InputError):
 
 
 #: The log of a container, which ``kubectl cluster-info dump`` writes between the lists unless it writes a folder.
-_LOGS: Final = re.compile(
+_LOGS: Final = pattern(
     rb"^==== START logs for container .*?(?:^==== END logs for container [^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE
 )
 
 _SEPARATOR: Final = b"---"
 #: The first key of an object in YAML that kubectl writes.
 _VERSION_KEY: Final = b"apiVersion:"
-_KIND_LINE: Final = re.compile(rb"^kind:", re.MULTILINE)
+_KIND_LINE: Final = pattern(rb"^kind:", re.MULTILINE)
 
 ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 

@@ -3,7 +3,6 @@
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -435,6 +434,9 @@ def replace_file(path: str | Path, content: bytes) -> None:
 
     Raises OSError if the file cannot be written. It then has its old content.
     """
+    # Few commands write a file.
+    import tempfile
+
     file = Path(os.path.realpath(path))
     of = file.stat() if file.exists() else None
     if of is not None:

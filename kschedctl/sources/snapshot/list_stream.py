@@ -14,6 +14,7 @@ import msgspec
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.text.json_text import json_documents
+from kschedctl.common.text.patterns import pattern
 from kschedctl.objects.event import EVENT_BEGINNING
 from kschedctl.sources.snapshot.documents import ObjectHeader
 
@@ -28,11 +29,11 @@ _TRIES: Final = 64
 _BRACKET: Final = ord("]")
 
 #: The beginning of a list object with simple fields, up to the opening bracket of its items.
-_BEGINNING: Final = re.compile(
+_BEGINNING: Final = pattern(
     rb'\s*\{\s*(?:"(?:apiVersion|kind)"\s*:\s*"[^"\\]*"\s*,\s*|"metadata"\s*:\s*\{[^{}\[\]]*\}\s*,\s*)*"items"\s*:\s*\['
 )
 #: The beginning of the first item: its first key and, if the value of that is a string, its second key.
-_ITEM: Final = re.compile(rb'\s*\{\s*("\w+")\s*:\s*(?:"[^"\\]*"\s*,\s*("\w+")\s*:)?')
+_ITEM: Final = pattern(rb'\s*\{\s*("\w+")\s*:\s*(?:"[^"\\]*"\s*,\s*("\w+")\s*:)?')
 _LISTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _ENVELOPES: Final = msgspec.json.Decoder(ObjectHeader[msgspec.Raw])
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])

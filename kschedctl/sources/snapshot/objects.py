@@ -15,6 +15,7 @@ import msgspec
 from kschedctl.cluster.stored_objects import StoredObjects
 from kschedctl.common.errors import InputError, SnapshotError
 from kschedctl.common.findings import Finding, Location, ObjectRef, Severity, Subject, Where
+from kschedctl.common.text.patterns import pattern
 from kschedctl.common.text.yaml_lines import LineReader
 from kschedctl.common.wording import listed
 from kschedctl.objects.cluster_autoscaler import STATUS_NAME
@@ -79,7 +80,7 @@ from kschedctl.sources.snapshot.summary import ReadSummary, SkippedFile, server_
 # The shortening of objects, given as JSON, to the fields that reading uses, for the way between two processes.
 
 # The beginning of an object as written by API servers and kubectl.
-_SHORTENING_BEGINNING: Final = re.compile(
+_SHORTENING_BEGINNING: Final = pattern(
     rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
 )
 
@@ -135,10 +136,10 @@ _LEADER: Final = LEADER_ANNOTATION.encode()
 _AUTOSCALER_STATUS: Final = STATUS_NAME.encode()
 #: The field that makes any object a list, in YAML whose first lines determine its kind.
 _ITEMS_LINE: Final = b"\nitems:"
-_EVENT: Final = re.compile(EVENT_BEGINNING)
+_EVENT: Final = pattern(EVENT_BEGINNING)
 #: YAML that may hide a time or the annotation of a lock: escapes of their characters, an escaped line break within
 #: them, and the beginnings of tags, one of which encodes text.
-_ESCAPES: Final = re.compile(rb"\\[xuU/\n]")
+_ESCAPES: Final = pattern(rb"\\[xuU/\n]")
 _TAGS: Final = (b"!!", b"!<")
 
 

@@ -1,6 +1,5 @@
 """Loading of a KubeSchedulerConfiguration, with the same errors as kube-scheduler."""
 
-import base64
 import binascii
 import functools
 import json
@@ -151,6 +150,8 @@ class Decoder:
     def _bytes(self, data: Any, path: str) -> Any:
         if not isinstance(data, str):
             return self._record_type_error(path, "string", data)
+        import base64
+
         try:
             return base64.b64decode(data.replace("\r", "").replace("\n", ""), validate=True)
         except binascii.Error:
