@@ -3,7 +3,6 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from enum import Enum
 from itertools import pairwise
 from typing import Any, Final
@@ -92,10 +91,10 @@ def _patch_releases() -> Iterator[str]:
         for (_, before), (number, since) in pairwise([(0, RELEASES[version]), *patches]):
             for part in _PARTS.values():
                 old, new = part(before), part(since)
-                for field in fields(old) if old is not None else ():
-                    values = getattr(old, field.name), getattr(new, field.name)
+                for name in _fields(type(old)) if old is not None else ():
+                    values = getattr(old, name), getattr(new, name)
                     if isinstance(values[0], bool | str) and values[0] != values[1]:
-                        row = f"{version}.{number}", _sentence(type(old), field.name), *map(_value, values)
+                        row = f"{version}.{number}", _sentence(type(old), name), *map(_value, values)
                         yield f"| {' | '.join(row)} |"
 
 
@@ -103,11 +102,16 @@ def _differing(part: Callable[[Release], Any]) -> dict[str, dict[str, str]]:
     """Return the rules of a part of a release that differ, in words, with their value in each release."""
     kind = type(part(LATEST))
     found = {}
-    for field in fields(kind):
-        values = {version: getattr(part(release), field.name, None) for version, release in RELEASES.items()}
-        if field.name != "version" and any(isinstance(value, bool | str | Enum) for value in values.values()):
-            found[_sentence(kind, field.name)] = {version: _value(value) for version, value in values.items()}
+    for name in _fields(kind):
+        values = {version: getattr(part(release), name, None) for version, release in RELEASES.items()}
+        if name != "version" and any(isinstance(value, bool | str | Enum) for value in values.values()):
+            found[_sentence(kind, name)] = {version: _value(value) for version, value in values.items()}
     return {text: values for text, values in found.items() if len({*values.values()}) > 1}
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a release, which is a dataclass, or of one of its parts, which are structs."""
+    return tuple(kind.__match_args__)
 
 
 def _sentence(kind: type, name: str) -> str:

@@ -1,7 +1,8 @@
 """The answer of a node autoscaler for one pod: the node that it would add, or what each node group has against it."""
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.common.wording import listed
 from kschedctl.objects.core import Node
@@ -11,8 +12,7 @@ from kschedctl.scheduler.framework.remedy import Change
 _MOST_TOLD: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeOffer:
+class NodeOffer(msgspec.Struct, frozen=True, kw_only=True):
     """A node that an autoscaler would add for a pod."""
 
     #: The kind and name of the node group: ``NodePool general``, ``node group eks-spot-1``.
@@ -52,8 +52,7 @@ class NodeOffer:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRefusal:
+class GroupRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """A node group that adds no node for a pod."""
 
     group: str
@@ -65,8 +64,7 @@ class GroupRefusal:
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupChange:
+class GroupChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change after which an autoscaler adds a node; it was tried by the autoscaler's rules."""
 
     #: In the imperative: ``raise limits.cpu of NodePool general from 32 to 36``.
@@ -77,8 +75,7 @@ class GroupChange:
     offer: NodeOffer
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(msgspec.Struct, frozen=True):
     """A step outside the scheduler and the autoscaler's rules, which cannot be tried."""
 
     #: In the imperative.
@@ -88,8 +85,7 @@ class Repair:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion:
+class Expansion(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of an autoscaler for one pod."""
 
     #: ``Karpenter`` or ``Cluster Autoscaler``.

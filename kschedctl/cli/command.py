@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +93,8 @@ def drawable(shown: "CommandResult") -> "View":
     """Return the view of a result with the nodes of its cluster, and their descriptions, for charts."""
     if shown.cluster is None or "Node" in shown.cluster.cluster.not_listed:
         return shown.view
+    from msgspec.structs import replace
+
     from kschedctl.questions.handle import AnalysisHandle
     from kschedctl.questions.nodes.analysis import describe_node, nodes_overview
     from kschedctl.questions.nodes.request import NodesRequest

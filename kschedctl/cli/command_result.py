@@ -1,27 +1,27 @@
 """The result of a command: the answer, its view, and the next command."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from kschedctl.questions.answer import Answer, AnswerList, AnswerOutcome, AnswerStream
 from kschedctl.questions.frame import View
 from kschedctl.trials.loaded_cluster import LoadedCluster
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a command."""
 
     answer: Answer | AnswerStream[Any]
     #: The cluster, for charts of its nodes; ``None`` for answers without such charts.
     cluster: LoadedCluster | None = None
     #: The part of the answer that is shown in text output.
-    view: View = field(default_factory=View)
+    view: View = msgspec.field(default_factory=View)
     #: The outcome that sets the exit code, if an option overrides that of the answer.
     outcome: AnswerOutcome | None = None
     #: The options that select a single pod, by its name as namespace/name; empty for pods of the snapshot.
-    arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    arguments: Mapping[str, Mapping[str, object]] = msgspec.field(default_factory=dict)
 
 
 class NamedSubject(Protocol):

@@ -2,11 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from functools import cache
 from typing import Any, Final
 
+import msgspec
 import typer
 
 from kschedctl.cli.commands import declared_command
@@ -55,8 +56,7 @@ _SOURCE: Final = frozenset(field.name for field in fields(SourceOptions))
 _SHORT: Final = ("-f", "-n", "-A", "-l", "-o")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     """The invocation of a command."""
 
     #: The command, such as ``explain`` or ``leader simulate``.

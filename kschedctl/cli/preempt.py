@@ -43,7 +43,7 @@ def preempt(
         raise typer.BadParameter("is about one pod only: omit PODs, -f and -l", param_hint="--victim")
     pods = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from kschedctl.cli.command_result import CommandResult, shown_list
     from kschedctl.cli.progress import TerminalHandle
@@ -57,7 +57,7 @@ def preempt(
         threatened = threat(loaded, pods.named_pod(loaded.pods, victim).pod.key)
         violates = fail_on_pdb_violation and any(taker.violates_budget for taker in threatened.takers)
         return CommandResult(
-            answer=threatened, outcome=replace(threatened.outcome, yes=threatened.yes and not violates)
+            answer=threatened, outcome=dataclasses.replace(threatened.outcome, yes=threatened.yes and not violates)
         )
     loaded, found = pods.load(handle)
     if not pods.named:
@@ -65,5 +65,5 @@ def preempt(
     asked = dataclasses.replace(request, pod=tuple(found))
     answers = PreemptionList(items=victims(loaded, asked, handle))
     violates = fail_on_pdb_violation and any(answer.verdict.violates_budget for answer in answers.items)
-    outcome = replace(answers.outcome, yes=answers.outcome.yes and not violates)
+    outcome = dataclasses.replace(answers.outcome, yes=answers.outcome.yes and not violates)
     return replace(shown_list(answers, found, named=pods.named, cluster=loaded), outcome=outcome)

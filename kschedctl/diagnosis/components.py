@@ -5,9 +5,10 @@ Components are recognized by the names of their pods and namespaces, as nothing 
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
@@ -124,8 +125,7 @@ def _is_ready(record: PodRecord) -> bool:
 # Agents: the pods with which a CSI driver, a network plugin or a device driver serves each node.
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(msgspec.Struct, frozen=True):
     """The pod of an agent on a node, or the DaemonSet that has no pod there."""
 
     #: The pod, ``namespace/name``; empty if there is none.

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -42,8 +41,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The cause of a problem, and what to do about it."""
 
     #: The name of the rule that found the cause, such as ``missing-storage-class``.
@@ -230,8 +228,7 @@ def all_rows(nodes: Mask) -> Sequence[int]:
     return rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterDiagnosis(Diagnosis):
+class ClusterDiagnosis(Diagnosis, frozen=True, kw_only=True):
     """The cause of a problem of an object."""
 
     #: The object; ``namespace`` is empty for a cluster-scoped kind.

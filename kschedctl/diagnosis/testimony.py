@@ -1,10 +1,13 @@
 """The deeds and words of other components about a pod that is not scheduled, added to the first cause and its cures."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from kschedctl.autoscaler.expansion import Expansion
 from kschedctl.common.wording import listed
@@ -34,8 +37,7 @@ _MOST: Final = 3
 _MOST_NODES: Final = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Testimony:
+class Testimony(msgspec.Struct, frozen=True, kw_only=True):
     """The part that one source of evidence adds to a cause."""
 
     #: A clause for the cause; empty if there is nothing to say in the first line.
@@ -205,7 +207,7 @@ def _selectors(situation: Situation) -> Iterator[Testimony]:
             family=("selector", one.key),
         )
         # The change is made at the namespace, not in the pod's template.
-        remedy = replace(without, scope=RemedyScope.CLUSTER, command=one.command)
+        remedy = dataclasses.replace(without, scope=RemedyScope.CLUSTER, command=one.command)
         yield Testimony(clause=f"{clause}: {one.setter}", remedies=(remedy,))
 
 

@@ -1,7 +1,6 @@
 """The forms for people; the layout is imported when it is used."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from kschedctl.output.forms import Form
@@ -17,6 +16,8 @@ class Text(Form):
     wide: ClassVar[bool] = False
 
     def render(self, answer: "Answers", view: "View", medium: "Medium") -> Iterator[str]:
+        from msgspec.structs import replace
+
         from kschedctl.output.terminal import render
         from kschedctl.questions.documents import document
 

@@ -4,7 +4,7 @@ Field names are part of the public interface; the JSON Schema is made from these
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypedDict, TypeVar
@@ -360,8 +360,7 @@ def merged_envelope(envelopes: Sequence[Envelope]) -> Envelope:
 A = TypeVar("A", bound=ClusterAnswer)
 
 
-@dataclass(slots=True)
-class AnswerStream(Generic[A]):
+class AnswerStream(msgspec.Struct, Generic[A]):
     """A stream of answers. It can be iterated over once."""
 
     answers: Iterable[A]
@@ -374,7 +373,7 @@ class AnswerStream(Generic[A]):
     #: The key by which answers that are shown together are sorted; ``None`` for the order of the stream.
     order: Callable[[A], int] | None = None
     #: The combined outcome of the answers that were consumed so far.
-    outcome: AnswerOutcome = field(default_factory=AnswerOutcome)
+    outcome: AnswerOutcome = msgspec.field(default_factory=AnswerOutcome)
 
     def __iter__(self) -> Iterator[A]:
         for answer in self.answers:

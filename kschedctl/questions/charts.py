@@ -6,7 +6,6 @@ the table that the chart itself contains.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -35,8 +34,7 @@ class Kind(msgspec.Struct, frozen=True):
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Colouring:
+class Colouring(msgspec.Struct, frozen=True):
     """A way to colour the cells of a map."""
 
     #: The property that the colours show, such as ``free cpu``.

@@ -1,11 +1,11 @@
 """The parts that surround every answer: its subject and provenance before it, cautions and next questions after it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Self, TypeVar
 
-from msgspec.structs import replace as replace_fields
+import msgspec
+from msgspec.structs import replace
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.kinds import PERMISSIONS_PAGE
@@ -41,12 +41,11 @@ _CANNOT: Final = " cannot be listed by this user"
 _MOST_CELLS: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(msgspec.Struct, frozen=True, kw_only=True):
     """The part of an answer that is shown; commands with options of their own derive from it."""
 
     #: The time for which the snapshot's age is computed.
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    now: datetime = msgspec.field(default_factory=lambda: datetime.now(UTC))
     #: True to show all items one by one instead of in groups.
     wide: bool = False
     #: True if the objects were named on the command line: a list of answers is then laid out answer by answer.
@@ -115,7 +114,7 @@ def each_alone(whom: str = "", indent: int = 0) -> Document:
 def basis(answer: Envelope, view: View) -> Iterator[str]:
     """Yield the rules and the snapshot that an answer is based on, as short texts; a page has no age, as it is kept."""
     found = provenance(answer, view.now)
-    yield from replace_fields(found, state="").phrases
+    yield from replace(found, state="").phrases
     if found.state:
         yield f"state of {found.state}" if view.drawn else f"state of {found.state}, {found.age}"
 
@@ -265,7 +264,7 @@ def numbered_changes(
     """
     numbered = [(str(number), *row) for number, row in enumerate(rows, 1)]
     shown = [(number, summary, then) for number, summary, then, _ in numbered]
-    yield replace_fields(table(("", "change", "then"), shown, numeric=(0,)), questions=tuple(trials))
+    yield replace(table(("", "change", "then"), shown, numeric=(0,)), questions=tuple(trials))
     if every:
         yield from commands_of((f"{number}: ", summary, commands) for number, summary, _, commands in numbered)
 

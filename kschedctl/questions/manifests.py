@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import BinaryIO, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Location, Subject, Where
@@ -33,8 +33,7 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 T = TypeVar("T", bound=ApiObject)
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectSubject:
+class ObjectSubject(msgspec.Struct, frozen=True):
     """An object that a question is about: a pod, a workload or, for ``volumes``, a claim."""
 
     obj: ApiObject
@@ -110,8 +109,7 @@ class ManifestRequest(msgspec.Struct, frozen=True, kw_only=True):
         return open_stdin() if self.content is None else BytesIO(self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class Manifests:
+class Manifests(msgspec.Struct, frozen=True):
     """The content of manifests."""
 
     #: The pods and workloads that the question is about, including those added by ``beside``.

@@ -1,8 +1,10 @@
 """Maps of nodes: one cell per node, grouped by zone, pool or instance type, coloured by results or free capacity."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
@@ -69,7 +71,7 @@ def results_map(
     shown_nodes = [node for node in nodes if node.name in results]
     used = [{results[node.name].kinds[i] for node in shown_nodes} for i in range(len(colourings))]
     shown = tuple(
-        replace(each, kinds=tuple(kind for kind in each.kinds if each.scale or kind.name in names))
+        msgspec.structs.replace(each, kinds=tuple(kind for kind in each.kinds if each.scale or kind.name in names))
         for each, names in zip(colourings, used, strict=True)
     )
     positions = [{kind.name: i for i, kind in enumerate(each.kinds)} for each in shown]

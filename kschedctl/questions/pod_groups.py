@@ -1,7 +1,8 @@
 """The decision for a pod group as data, its cause in one clause, and new members in the cluster."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING

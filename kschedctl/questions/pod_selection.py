@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -102,12 +101,11 @@ class NamespaceScope(msgspec.Struct, frozen=True):
         return "any namespace" if namespace is None else f"namespace {namespace}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectRequest:
+class SubjectRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The objects that a request is about: named, in manifests, or selected."""
 
     #: The cluster that has the objects, or in which they are created.
-    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    cluster: ClusterRequest = msgspec.field(default_factory=ClusterRequest)
     #: Names of objects, and paths of manifests.
     names: tuple[str, ...] = ()
     #: Paths of manifests.
@@ -289,8 +287,7 @@ def _pods_of_missing(cluster: Cluster, kind: type[ApiObject], namespace: str | N
     return [cluster.pods.key(index) for index in found]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodRequest(SubjectRequest):
+class PodRequest(SubjectRequest, frozen=True, kw_only=True):
     """The pods that a request is about; the pending ones if none are named or selected by labels."""
 
     @property
@@ -464,12 +461,11 @@ def _no_manifests(folder: str) -> str:
 # The workload that a request is about: one of the cluster, or one of a manifest.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadRequest:
+class WorkloadRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The workload that a rollout is about."""
 
     #: The cluster that has the workload.
-    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    cluster: ClusterRequest = msgspec.field(default_factory=ClusterRequest)
     #: ``KIND/NAME``, or the path of a manifest; empty for the only workload of the manifests.
     name: str = ""
     #: Paths of manifests with the new template; without any, the template is rolled out once more.

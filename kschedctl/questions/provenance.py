@@ -1,11 +1,11 @@
 """The provenance of an answer about a loaded cluster: rules, snapshot, changes and cautions."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.findings import Where
@@ -172,13 +172,12 @@ def _warnings(
 Arguments = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class PodSubject:
+class PodSubject(msgspec.Struct, frozen=True):
     """A pod that a question is about."""
 
     pod: Pod
     #: The options that name only this pod, such as ``{"filename": ("web.yaml",)}``; empty if its name does.
-    arguments: Arguments = field(default_factory=dict)
+    arguments: Arguments = msgspec.field(default_factory=dict)
     #: The place in a manifest that the pod was read from; empty for a pod of the cluster.
     where: Where = ""
     #: The workload that creates the pod, if the request names the workload instead of the pod.

@@ -340,13 +340,13 @@ class LoadedCluster:
     def moved(self, cluster: Cluster) -> Self:
         """Return the same scheduler over a cluster derived from this one's; cached results are kept."""
         new = copy(self)
-        new.snapshot = replace(self.snapshot, cluster=cluster)
+        new.snapshot = structs.replace(self.snapshot, cluster=cluster)
         new.scheduler = self.scheduler.moved(cluster)
         return new
 
     def over(self, cluster: Cluster) -> Self:
         """Return a scheduler with the same rules over any other cluster."""
-        new = self._with(replace(self.snapshot, cluster=cluster), self.release_choice, self.configuration)
+        new = self._with(structs.replace(self.snapshot, cluster=cluster), self.release_choice, self.configuration)
         new._is_default = self._is_default
         return new
 
@@ -360,7 +360,7 @@ class LoadedCluster:
         configuration = None if self._is_default else self.configuration
         if self._configure is not None:
             configuration = self._configure(release)
-        return self._with(self.snapshot, replace(self.release_choice, release=release), configuration)
+        return self._with(self.snapshot, structs.replace(self.release_choice, release=release), configuration)
 
     def _with(self, snapshot: Snapshot, choice: ReleaseChoice, configuration: SchedulerConfiguration | None) -> Self:
         return type(self)(
@@ -387,7 +387,7 @@ class LoadedCluster:
         made = apply_edits(self.cluster, edits, release=self.release_choice.release)
         new = self.moved(with_computed_status(made.cluster))
         new.pod_edits = (*self.pod_edits, *made.pod_edits)
-        new.snapshot = replace(
+        new.snapshot = structs.replace(
             new.snapshot,
             changes=(*self.snapshot.changes, *made.changes),
             made_pending=self.snapshot.made_pending.union(newly_pending_pods(self.cluster, made.cluster)),

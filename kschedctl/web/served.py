@@ -11,6 +11,7 @@ from threading import Lock, Thread
 from typing import Any, Final, Protocol
 
 from litestar import Litestar
+from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.coordination import Lease, LeaseCandidate
@@ -164,7 +165,7 @@ class LiveSource:
 
     def start(self) -> bytes:
         with self._lock:
-            snapshot = replace(self._snapshot, cluster=self._cache.cluster)
+            snapshot = structs.replace(self._snapshot, cluster=self._cache.cluster)
             return pickled(WorkerStart(self.version, snapshot, self._request, dict(self._cache.left_out)))
 
     def follow(self, changed: Callable[[FeedChanges], None]) -> None:

@@ -1,6 +1,5 @@
 """Hundreds of pods on a real control plane: each pod's node is among the best nodes in kschedctl's simulation."""
 
-import dataclasses
 import json
 import re
 import time
@@ -420,7 +419,7 @@ def _arrived(cluster: LoadedCluster, order: Sequence[str]) -> LoadedCluster:
         for pod, moment in zip(pods, moments, strict=True)
     ]
     changed = cluster.cluster.with_pods(added=came)
-    return LoadedCluster(dataclasses.replace(cluster.snapshot, cluster=changed), cluster.release_choice)
+    return LoadedCluster(replace(cluster.snapshot, cluster=changed), cluster.release_choice)
 
 
 def _key(pod: Object) -> str:

@@ -5,13 +5,13 @@ scheduler's filters on the template of one group at a time.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace as with_field
 from datetime import timedelta
 from functools import cached_property, lru_cache
 from typing import Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.autoscaler.cluster_autoscaler.groups import NodeGroup, annotated_size, group_and_kind, node_groups
 from kschedctl.autoscaler.cluster_autoscaler.settings import is_running, settings_of
@@ -94,7 +94,7 @@ class ScaleUp:
         others = tuple(each.group for each in best[1:])
         return Expansion(
             autoscaler=NAME,
-            offer=with_field(best[0], alternatives=others) if best else None,
+            offer=replace(best[0], alternatives=others) if best else None,
             nodes=tuple(each.node for each in best[:1]),
             refusals=tuple(refusals),
             changes=tuple(change for _, change in sorted(changes, key=lambda each: each[0])),

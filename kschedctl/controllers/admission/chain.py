@@ -26,8 +26,8 @@ from kschedctl.objects.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.resources import RequestRules
 from kschedctl.objects.selectors import IN, NOT_IN
+from kschedctl.objects.validation.pod import pod_findings
 from kschedctl.objects.validation.pod_rejections import in_workload
-from kschedctl.objects.validation.validate import pod_findings
 
 # The DefaultTolerationSeconds admission plugin.
 #

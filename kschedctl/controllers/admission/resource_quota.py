@@ -1,8 +1,9 @@
 """The ResourceQuota admission plugin: the quotas that would reject a pod before the scheduler sees it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.errors import SnapshotError
@@ -165,8 +166,7 @@ def _is_best_effort(pod: Pod, pod_level: bool) -> bool:
     return not any(parse_quantity(each.get(name, 0)) > 0 for each in lists for name in (CPU, MEMORY))
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaRefusal:
+class QuotaRefusal(msgspec.Struct, frozen=True):
     """A quota that rejects a pod."""
 
     #: The name of the quota, in the pod's namespace.
@@ -175,9 +175,9 @@ class QuotaRefusal:
     message: str
     #: The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
     #: if the reason is that containers do not specify a resource.
-    requested: Mapping[str, Amount] = field(default_factory=dict)
-    used: Mapping[str, Amount] = field(default_factory=dict)
-    limited: Mapping[str, Amount] = field(default_factory=dict)
+    requested: Mapping[str, Amount] = msgspec.field(default_factory=dict)
+    used: Mapping[str, Amount] = msgspec.field(default_factory=dict)
+    limited: Mapping[str, Amount] = msgspec.field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"would be refused by quota {self.quota} before the scheduler sees it: {self.message}"
@@ -268,8 +268,7 @@ def _amounts_in_words(amounts: Mapping[str, Amount]) -> str:
 # The part of a ResourceQuota that pods of one template use: the usage of each, of the others, and the hard limit.
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaShare:
+class QuotaShare(msgspec.Struct, frozen=True):
     """A resource of a quota that a pod uses."""
 
     quota: ResourceQuota

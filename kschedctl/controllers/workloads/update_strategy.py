@@ -5,8 +5,9 @@ statefulset) and the defaults of apps/v1.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.common.errors import ManifestError
 from kschedctl.common.findings import Where
@@ -21,8 +22,7 @@ _DEFAULT: Final = "25%"
 _PERCENT: Final = pattern(r"([0-9]{1,9})%", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeploymentRolling:
+class DeploymentRolling(msgspec.Struct, frozen=True, kw_only=True):
     """The update strategy of a Deployment."""
 
     #: True if all old pods are deleted before new ones are created; the other fields then have no meaning.
@@ -38,8 +38,7 @@ class DeploymentRolling:
         return f"{ROLLING}, maxSurge {self.max_surge}, maxUnavailable {self.max_unavailable}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatefulSetRolling:
+class StatefulSetRolling(msgspec.Struct, frozen=True, kw_only=True):
     """The update strategy of a StatefulSet."""
 
     #: True if pods are replaced only after a user deletes them.

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.text.patterns import pattern
@@ -78,8 +79,7 @@ def one_line(message: str) -> str:
 # The meaning of messages, as tables of patterns.
 
 
-@dataclass(frozen=True, slots=True)
-class MessageKind:
+class MessageKind(msgspec.Struct, frozen=True):
     """A kind of message of another component."""
 
     #: The name of the cause, such as ``refused-by-quota``.
@@ -96,8 +96,7 @@ class MessageKind:
         return cls(rule, pattern(text, re.DOTALL), phrase, cures)
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(msgspec.Struct, frozen=True):
     """A message in our words; the fields are those of its kind."""
 
     rule: str

@@ -1,8 +1,9 @@
 """Groups of pods that other schedulers start together: PodGroups of Volcano and of scheduler-plugins."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.diagnosis.evidence.events import one_line
@@ -25,8 +26,7 @@ _JOB_LABELS: Final = (
 _QUIET: Final = frozenset({"Running", "Scheduled", "Completed"})
 
 
-@dataclass(frozen=True, slots=True)
-class OtherGang:
+class OtherGang(msgspec.Struct, frozen=True):
     """A group of pods of another scheduler, with the pods that exist."""
 
     namespace: str

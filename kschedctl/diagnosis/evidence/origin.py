@@ -1,8 +1,9 @@
 """The origin of a pod's values that are not in its owner's template: admission, a namespace, an autoscaler."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import required_node_selector
@@ -33,8 +34,7 @@ _PROXY_REQUESTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RaisedRequest:
+class RaisedRequest(msgspec.Struct, frozen=True):
     """A request of a container that differs from its owner's template."""
 
     #: The name of the container.
@@ -66,8 +66,7 @@ class RaisedRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AddedSelector:
+class AddedSelector(msgspec.Struct, frozen=True):
     """A label of ``nodeSelector`` that the pod's owner does not ask for."""
 
     key: str

@@ -1,10 +1,10 @@
 """In-place resizes that kubelets have not carried out: what the spec asks, and what is allocated."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
@@ -22,8 +22,7 @@ PENDING: Final = "PodResizePending"
 IN_PROGRESS: Final = "PodResizeInProgress"
 
 
-@dataclass(frozen=True, slots=True)
-class PendingResize:
+class PendingResize(msgspec.Struct, frozen=True):
     """A resize that a kubelet defers, or finds infeasible, although the scheduler counts it."""
 
     #: The index of the pod.

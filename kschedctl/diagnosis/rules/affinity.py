@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.common.arrays import Mask
 from kschedctl.common.wording import counted, listed, meant
@@ -80,8 +81,7 @@ def affinity_cycle(situation: Situation) -> Iterator[Diagnosis]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True):
     """A pending pod of a circle."""
 
     #: The pod, as ``namespace/name``.
@@ -157,8 +157,7 @@ def _walk(waits: Mapping[_Group, list[_Group]], start: _Group) -> list[_Group]:
     return path[path.index(waits[path[-1]][0]) :]
 
 
-@dataclass(frozen=True, slots=True)
-class _Required:
+class _Required(msgspec.Struct, frozen=True):
     """The required pod affinity of a pod."""
 
     terms: tuple[AffinityTerm, ...]

@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
@@ -435,8 +435,7 @@ _DEVICE_CLAIMS_PLUGIN: Final = "DynamicResources"
 _SAMPLE: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassUse:
+class _ClassUse(msgspec.Struct, frozen=True):
     """A DeviceClass that a claim of the pod requests."""
 
     claim: ResourceClaim

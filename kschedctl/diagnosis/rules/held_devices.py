@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Mask
@@ -147,8 +148,7 @@ def drivers_of_class(cluster: Cluster, name: str) -> list[str]:
     return [driver for expression in expressions for driver in _DRIVER.findall(expression)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pool(msgspec.Struct, frozen=True):
     """A pool of a node whose driver has not published all slices of the newest generation."""
 
     driver: str

@@ -1,9 +1,11 @@
 """Node labels that the pod requires and no node has, although nodes have almost the same one."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from kschedctl.cluster.node_selection import nodes_matching, required_node_selector, runtime_class_selector
 from kschedctl.common.arrays import Mask
@@ -42,8 +44,7 @@ _PRODUCT: Final = "nvidia.com/gpu.product"
 _MOST: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(msgspec.Struct, frozen=True):
     """A label that the pod requires."""
 
     requirement: Requirement
@@ -55,8 +56,7 @@ class _Wanted:
     of_class: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Correction:
+class _Correction(msgspec.Struct, frozen=True):
     """A label that nodes have, and that was probably meant."""
 
     #: The requirement to correct.
@@ -316,8 +316,7 @@ def lost_label(situation: Situation) -> Iterator[Diagnosis]:
             return
 
 
-@dataclass(frozen=True, slots=True)
-class _Lost:
+class _Lost(msgspec.Struct, frozen=True):
     """Nodes without a label that they probably had."""
 
     rows: list[int]

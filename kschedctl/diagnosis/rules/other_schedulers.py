@@ -1,10 +1,11 @@
 """Other schedulers: pods that belong to them, and nodes that they share with kube-scheduler."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching_pod
@@ -144,8 +145,7 @@ def _running(cluster: Cluster, name: str) -> Iterator[tuple[str, str]]:
             yield f"Lease {lease.namespace}/{lease.name}", problem
 
 
-@dataclass(frozen=True, slots=True)
-class RivalScheduler:
+class RivalScheduler(msgspec.Struct, frozen=True):
     """Another scheduler that can put new pods on the place of the pods that preemption evicts from a node."""
 
     name: str

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from kschedctl.common.arrays import Mask
@@ -67,8 +67,7 @@ def offers_of_vendor(situation: Situation, resource: str, nodes: Mask) -> list[s
 _SIDECAR = "Always"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """The request of one container."""
 
     container: Container

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 from msgspec import structs
 
@@ -34,8 +34,7 @@ _HONOR: Final = "Honor"
 _MOST: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Blocked:
+class _Blocked(msgspec.Struct, frozen=True):
     """A constraint whose domains with the fewest pods can take no pod."""
 
     #: The counts of the constraint.

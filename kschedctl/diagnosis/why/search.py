@@ -5,7 +5,7 @@ Pairs are tried, too, if nothing but a node of a new size helps.
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 import msgspec
@@ -48,19 +48,17 @@ FEW_NODES: Final = 60
 _REPRESENTATIVES: Final = 3
 
 
-@dataclass(slots=True)
-class CandidateRemedy:
+class CandidateRemedy(msgspec.Struct):
     """A remedy, and the plugins and nodes that propose it."""
 
     remedy: Remedy
     #: The plugins whose reasons propose it.
-    cures: set[str] = field(default_factory=set)
+    cures: set[str] = msgspec.field(default_factory=set)
     #: The rows of the nodes whose reasons propose it; empty if the pod was rejected before any node was filtered.
-    nodes: set[int] = field(default_factory=set)
+    nodes: set[int] = msgspec.field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(msgspec.Struct, frozen=True):
     """The remedies that the reasons of a decision propose."""
 
     #: The remedies, without duplicates.
@@ -189,8 +187,7 @@ _MOST_ROLLOUTS: Final = 20
 _MOST_WAYS: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(msgspec.Struct, frozen=True):
     """The result of a search."""
 
     #: The suggestions, those of lowest risk first.

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from kschedctl.common.errors import UnsupportedError
 from kschedctl.common.text.patterns import pattern
@@ -22,8 +24,7 @@ class ChosenBy(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseChoice:
+class ReleaseChoice(msgspec.Struct, frozen=True):
     """A release and the reason why it was chosen."""
 
     #: The release whose rules apply.

@@ -5,11 +5,13 @@ one pod are left out: the queue, the validation by API servers, and the reading 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
+
+from msgspec import Struct, structs
 
 from kschedctl.objects.releases.release import RELEASES, Release
 from kschedctl.objects.releases.rule_words import RULE_WORDS, RuleWords
@@ -124,7 +126,7 @@ def with_values_of(release: Release, other: Release, rules: tuple[RuleDifference
             parts.setdefault(part, {})[name] = getattr(getattr(other, part), name)
         else:
             own |= {each: getattr(other, each) for each in (name, *_FOLLOWING.get(name, ()))}
-    nested = {part: replace(getattr(release, part), **values) for part, values in parts.items()}
+    nested = {part: structs.replace(getattr(release, part), **values) for part, values in parts.items()}
     return replace(release, features=MappingProxyType(gates), **nested, **own)
 
 
@@ -135,8 +137,8 @@ def _values(release: Release) -> dict[str, Any]:
         value = getattr(release, field.name)
         if field.name == _GATES:
             found |= {f"{_GATES}.{name}": on for name, on in value.items()}
-        elif is_dataclass(value):
-            found |= {f"{field.name}.{each.name}": getattr(value, each.name) for each in fields(value)}
+        elif isinstance(value, Struct):
+            found |= {f"{field.name}.{each}": getattr(value, each) for each in value.__struct_fields__}
         elif value is not None:
             found[field.name] = value
     return {path: value for path, value in found.items() if NOT_OF_ONE_POD.keys().isdisjoint((path, _part(path)))}

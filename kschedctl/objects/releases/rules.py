@@ -3,9 +3,11 @@
 The default of a field is its value in the oldest release that has it.
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 
 class VictimTies(Enum):
@@ -20,8 +22,7 @@ class VictimTies(Enum):
     BY_UID = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRules:
+class DeviceRules(msgspec.Struct, frozen=True):
     """The rules by which a release's allocator allocates devices.
 
     Upstream has several allocators; these fields describe the one that a release uses by default.
@@ -172,8 +173,7 @@ DEVICES_1_38: Final = replace(
 # the group itself and preempts for it as a whole.
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupRules:
+class PodGroupRules(msgspec.Struct, frozen=True):
     """The rules of pod groups."""
 
     #: The gate that adds the plugin GangScheduling.
@@ -311,8 +311,7 @@ POD_GROUP_GATES_1_38: Final = {
 # The differences between releases in the scheduling queue, as data: events, preemption and batches.
 
 
-@dataclass(frozen=True, slots=True)
-class QueueRules:
+class QueueRules(msgspec.Struct, frozen=True):
     """The rules of the scheduling queue and of the steps around a scheduling cycle."""
 
     #: True if plugins receive the events of other pods that are not on a node.
@@ -363,8 +362,7 @@ QUEUE_1_38: Final = replace(QUEUE_1_37, namespace_selectors_wake=True, shrunk_no
 # The differences between releases in the API servers' validation of objects, as data, except for feature gates.
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationRules:
+class ValidationRules(msgspec.Struct, frozen=True):
     """The validation rules of a release that differ between releases."""
 
     #: True if the operators Lt and Gt of tolerations are known, possibly behind a gate; else they are invalid

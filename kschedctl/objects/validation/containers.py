@@ -1,8 +1,9 @@
 """Validation of containers of all kinds, their probes, lifecycle handlers, mounts and devices."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.objects.field_errors import Typed
 from kschedctl.objects.names import http_header_problems, label_problems, port_name_problems, port_problems
@@ -175,8 +176,7 @@ _NOT_EPHEMERAL: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerValidation:
+class ContainerValidation(msgspec.Struct, frozen=True):
     """A pod, as far as the validation of its containers needs it."""
 
     #: The pod's spec.

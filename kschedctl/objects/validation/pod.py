@@ -1,10 +1,13 @@
 """Validation of pods, and of pod specs in pods and pod templates."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
+from kschedctl.common.findings import Finding
 from kschedctl.common.text.json_text import decoded_json
 from kschedctl.objects import field_errors
 from kschedctl.objects.defaults import default_pod_spec
@@ -19,6 +22,7 @@ from kschedctl.objects.names import (
 )
 from kschedctl.objects.pod import DELETION_COST, PodSpec
 from kschedctl.objects.quantity import QuantityError
+from kschedctl.objects.releases.release import Release
 from kschedctl.objects.schema.schema import decode_object
 from kschedctl.objects.validation.containers import (
     ContainerValidation,
@@ -28,7 +32,7 @@ from kschedctl.objects.validation.containers import (
     init_containers,
 )
 from kschedctl.objects.validation.metadata import object_metadata
-from kschedctl.objects.validation.part import Part
+from kschedctl.objects.validation.part import Part, found_by
 from kschedctl.objects.validation.placement import affinity, scheduling_gates, tolerations, topology_spread
 from kschedctl.objects.validation.pod_group import scheduling_group
 from kschedctl.objects.validation.resources import container_resources, pod_resources
@@ -229,6 +233,20 @@ def pod(tree: Part, context: ValidationContext) -> None:
     if spec["nodeName"] and spec["schedulingGates"]:
         spec["nodeName"].forbidden("cannot be set until all schedulingGates have been cleared")
     profiles_agree(own, spec)
+
+
+def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
+    """Yield the problems of an admitted Pod, in the fields that scheduling reads.
+
+    Args:
+        tree: The Pod as plain data, without nulls; absent fields are not reported as missing.
+    """
+    for finding in found_by(pod, tree, "", ValidationContext(release, partial=True)):
+        hint = _DEFAULTS_HINT if ".resources." in finding.field else ""
+        yield replace(finding, hint=finding.hint or hint)
+
+
+_DEFAULTS_HINT: Final = "if a container sets no request or limit, defaults and LimitRanges can set one"
 
 
 def pod_spec(spec: Part, context: ValidationContext, *, annotations: Tree | None = None) -> None:

@@ -5,9 +5,11 @@ applies the functions first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from kschedctl.common.findings import Finding
 from kschedctl.objects.field_errors import OMITTED
@@ -29,8 +31,7 @@ IN_PLACE: Final[Tree] = {}
 _UNIT: Final = "bytes"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """A field of a struct."""
 
     name: str
@@ -53,8 +54,7 @@ class Field:
         return None if value == [] or (self.zero is not None and value == self.zero) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Struct:
+class Struct(msgspec.Struct, frozen=True):
     """A type with fields."""
 
     #: The fields in the order of the Go struct.
@@ -106,8 +106,7 @@ class Struct:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(msgspec.Struct, frozen=True):
     """A list of structs."""
 
     #: Returns the type of the items; a function, because a type may contain itself.
@@ -293,8 +292,7 @@ def _templates(template: Struct, *, required: bool = False) -> Field:
     return Field(_TEMPLATES, Items(lambda: template, _MOST_TEMPLATES, key="name"), required=required)
 
 
-@dataclass(frozen=True, slots=True)
-class _Api:
+class _Api(msgspec.Struct, frozen=True):
     """The structs of a version of the API."""
 
     group: Struct

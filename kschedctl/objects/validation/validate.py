@@ -5,7 +5,6 @@ admission rejects, then after all errors of the object. Warnings are reported on
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from kschedctl.common.findings import Finding, Severity
@@ -229,20 +228,6 @@ def validate_decoded(
         yield from label_key_refusals(template, kind, context)
     if not found:
         yield from found_by(warnings, tree, "", key, pod_path(kind))
-
-
-def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
-    """Yield the problems of an admitted Pod, in the fields that scheduling reads.
-
-    Args:
-        tree: The Pod as plain data, without nulls; absent fields are not reported as missing.
-    """
-    for finding in found_by(pod, tree, "", ValidationContext(release, partial=True)):
-        hint = _DEFAULTS_HINT if ".resources." in finding.field else ""
-        yield replace(finding, hint=finding.hint or hint)
-
-
-_DEFAULTS_HINT: Final = "if a container sets no request or limit, defaults and LimitRanges can set one"
 
 
 def refuses(finding: Finding) -> bool:

@@ -1,8 +1,10 @@
 """The context of validation rules, and checks of single values: labels, percentages, ports, paths."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from kschedctl.objects.names import (
     label_value_problems,
@@ -20,8 +22,7 @@ from kschedctl.objects.validation.part import Part
 Tree: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationContext:
+class ValidationContext(msgspec.Struct, frozen=True):
     """The inputs of validation besides the object."""
 
     #: The release of the API server.
@@ -31,7 +32,7 @@ class ValidationContext:
     #: The pod's name if a Pod itself is validated; else empty.
     pod_name: str = ""
     #: The pod's labels if the label keys of its selectors have yet to be merged into the selectors; else empty.
-    merged_labels: Mapping[str, str] = field(default_factory=dict)
+    merged_labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: True if the tree contains only the fields that scheduling reads, so that other fields must not be required.
     partial: bool = False
     #: True if the pod uses the host's user namespace.

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from msgspec import structs
+
 from kschedctl.common.errors import InputError
 from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.diff.analysis import DiffRequest, found_on
@@ -99,7 +101,7 @@ def _pod(pods: PodRequest, name: str, side: LoadedCluster) -> PodSubject:
 
 
 def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> ObjectSubject:
-    return replace(named_workload(side.cluster, name, pods.scope), as_new=True)
+    return structs.replace(named_workload(side.cluster, name, pods.scope), as_new=True)
 
 
 def _with_pods(

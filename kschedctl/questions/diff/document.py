@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from kschedctl.common.wording import counted, listed
 from kschedctl.questions.answer import merged_envelope
@@ -172,12 +173,11 @@ _MOST_RULES: Final = 6
 _IMPORTANCE: Final = tuple(AnswerPart)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffView(View):
+class DiffView(View, frozen=True, kw_only=True):
     """The part of a comparison that is shown."""
 
     #: The options that select the second side, by name, as far as they differ from those of the first.
-    other: Mapping[str, object] = field(default_factory=dict)
+    other: Mapping[str, object] = msgspec.field(default_factory=dict)
     #: True to list pods for which only reasons, scores or messages change.
     details: bool = False
 

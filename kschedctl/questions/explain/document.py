@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -219,8 +218,7 @@ _FIT: Final = "NodeResourcesFit"
 _BEFORE_FILTERS: Final = "PreFilter"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainView(View):
+class ExplainView(View, frozen=True, kw_only=True):
     """The part of an explanation that is shown."""
 
     #: The only nodes to show; empty for the whole cluster.

@@ -155,12 +155,12 @@ class _Trial:
         name = self._pod.spec.scheduler_name
         profile = configuration.profiles[name]
         if weight:
-            changed = replace(profile, weights=MappingProxyType({**profile.weights, plugin: weight}))
+            changed = msgspec.structs.replace(profile, weights=MappingProxyType({**profile.weights, plugin: weight}))
         else:
             left = {other: own for other, own in profile.weights.items() if other != plugin}
             scoring = tuple(other for other in profile.plugins[ExtensionPoint.SCORE] if other != plugin)
             plugins = MappingProxyType({**profile.plugins, ExtensionPoint.SCORE: scoring})
-            changed = replace(profile, weights=MappingProxyType(left), plugins=plugins)
+            changed = msgspec.structs.replace(profile, weights=MappingProxyType(left), plugins=plugins)
         profiles = MappingProxyType({**configuration.profiles, name: changed})
         old = self._scheduler
         scheduler = Scheduler(

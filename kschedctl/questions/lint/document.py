@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -87,8 +86,7 @@ _MOST_KINDS: Final = 3
 _MOST_DRAWN: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintView(View):
+class LintView(View, frozen=True, kw_only=True):
     """The findings in text output, with the lines that they are about."""
 
     #: The run.

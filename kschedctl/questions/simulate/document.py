@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -40,8 +39,7 @@ _ROWS_OF_A_PAGE: Final = 2000
 UTILISATION: Final = "Requested share of allocatable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulateView(View):
+class SimulateView(View, frozen=True, kw_only=True):
     """The part of an answer that is shown."""
 
     #: The snapshot that the final state was written to; empty if it was not written.

@@ -3,7 +3,7 @@
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,7 +86,7 @@ def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None, option
     over, asked = _asked(cluster, of)
     # Compute decisions only: a full answer also describes the reasons of every node, which takes much longer.
     # Each pod counts, also if pods of a workload have the same answer.
-    decided = list(decide_together(over, [replace(one, workload=None) for one in asked], seed))
+    decided = list(decide_together(over, [msgspec.structs.replace(one, workload=None) for one in asked], seed))
     decisions = [one.decision for one in decided]
     missing = (each for one in decided for each in one.provenance.missing)
     not_modelled = dict.fromkeys(note for decision in decisions for note in decision.not_modelled)

@@ -1,6 +1,5 @@
 """The claims and pods that ``volumes`` is about, and the claims and classes that ``devices`` is about."""
 
-from dataclasses import dataclass
 from typing import Final, cast
 
 from kschedctl.common.errors import InputError
@@ -22,8 +21,7 @@ _CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pv/NAME, pod/NAME, NAME or the 
 _DEVICE_FORMS: Final = "NAMESPACE/NAME, claim/NAME, class/NAME or NAME"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimRequest(SubjectRequest):
+class ClaimRequest(SubjectRequest, frozen=True, kw_only=True):
     """The claims and pods that ``volumes`` is about; all claims in scope if none are named."""
 
     def load(self, handle: AnalysisHandle) -> tuple[LoadedCluster, list[ClaimSubject | PodSubject]]:

@@ -4,7 +4,6 @@ A member sees the cluster in which the members before it are assumed on their no
 search for its node follows from the previous one.
 """
 
-import dataclasses
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -100,7 +99,7 @@ class AlikeMembers:
         if node:
             placed.pods.append((pod, node))
             self._last = node
-        return dataclasses.replace(self._first, pod=pod, search=search, node=node)
+        return replace(self._first, pod=pod, search=search, node=node)
 
     def _next_node(self, n_left: int, effect: EffectOfCopies) -> str:
         if self._ranking is None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -459,8 +458,7 @@ def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
 # The binding cycle after the choice of a node: Reserve, Permit, PreBind and Bind, as far as possible offline.
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """The outcome of the binding cycle on one node."""
 
     #: The node's name.
@@ -468,7 +466,7 @@ class Binding:
     #: Success if the pod is bound, Wait if a Permit plugin delays it, else the rejection or error.
     status: Status
     #: The maximum wait in seconds, per Permit plugin that delays the pod.
-    waits: Mapping[str, float] = field(default_factory=dict)
+    waits: Mapping[str, float] = msgspec.field(default_factory=dict)
 
 
 def bind(decision: Decision, node: str) -> Binding:

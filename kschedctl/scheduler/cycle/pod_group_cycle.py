@@ -6,11 +6,11 @@ outlives an attempt: a group that does not succeed leaves no trace.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.common.arrays import Rows
@@ -82,8 +82,7 @@ def schedule_pod_group(framework: Framework, members: Sequence[Pod], pick: PickN
     return _Cycle(framework if cluster is framework.cluster else framework.moved(cluster), group, pick).decide()
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
+class _Tried(msgspec.Struct, frozen=True):
     """A member's own part in one try of the group; ``preempts`` if the node is one where it evicts others first."""
 
     member: MemberDecision
@@ -91,8 +90,7 @@ class _Tried:
     preempts: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Try:
+class _Try(msgspec.Struct, frozen=True):
     """The result of one try of a group in one placement: for its members, or for the groups right below it."""
 
     group: PodGroupInfo
@@ -125,8 +123,7 @@ class _Try:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(msgspec.Struct, frozen=True):
     """The cluster, the nodes and the condemned victims with which a group is tried."""
 
     framework: Framework
@@ -258,7 +255,7 @@ class _Cycle:
             first = tries[0].status
             text = f"0/{chosen.n_placements} placements are available, first placement status: {first.error}"
             status = self._refusal(text, plugins=first.plugins)
-            return replace(tries[0], status=msgspec.structs.replace(status, by_group=self._rules.checks_members))
+            return replace(tries[0], status=replace(status, by_group=self._rules.checks_members))
         if len(successes) == 1:
             return successes[0]
         assignments = [PodGroupAssignments(each.placement, each.proposed) for each in successes]
@@ -338,7 +335,7 @@ class _Cycle:
             if not goes_on:
                 if status.code is Code.UNSCHEDULABLE and self._rules.prefixes_messages:
                     # A group that is given up half-way has the bare reason.
-                    status = msgspec.structs.replace(status, by_group=False)
+                    status = replace(status, by_group=False)
                 break
         after = alike.framework if alike is not None and group is not self._group else framework
         return _Try(group, placement, status, tuple(tried), after=after, condemned=condemned)

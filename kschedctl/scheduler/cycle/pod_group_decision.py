@@ -48,8 +48,7 @@ class GroupStatus(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, reasons=(*self.reasons, reason))
 
 
-@dataclass(frozen=True, slots=True)
-class MemberDecision:
+class MemberDecision(msgspec.Struct, frozen=True):
     """The decision for one member."""
 
     #: The member.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.core import QuantityText
@@ -114,8 +115,7 @@ CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 INVALID_POOLS: Final = "invalid resource pools were encountered"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOutcome:
+class SearchOutcome(msgspec.Struct, frozen=True):
     """The outcome of a search, for nodes with interchangeable devices."""
 
     #: The devices of every claim; ``None`` if there is no solution.
@@ -135,8 +135,7 @@ class SearchOutcome:
         return self.failed or self.names_pool
 
 
-@dataclass(slots=True)
-class Allocations:
+class Allocations(msgspec.Struct):
     """The allocation of claims on each of some nodes."""
 
     rows: Int64Array
@@ -147,7 +146,7 @@ class Allocations:
     plans: tuple[ClaimPlan, ...]
     _inventory: Inventory
     _kinds: Int64Array
-    _problems: dict[int, str] = field(default_factory=dict)
+    _problems: dict[int, str] = msgspec.field(default_factory=dict)
 
     def site(self, row: int) -> NodeDevices:
         """Return the devices that a node can use, with nothing taken."""
@@ -209,8 +208,7 @@ def _search_outcome(plans: Sequence[ClaimPlan], site: NodeDevices) -> SearchOutc
 NODE_NAME_FIELD: Final = "metadata.name"
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimAllocation:
+class ClaimAllocation(msgspec.Struct, frozen=True):
     """A claim with its allocation."""
 
     #: The claim as stored.
@@ -293,8 +291,7 @@ def _node_selector(devices: Iterable[Allocated], site: NodeDevices) -> NodeSelec
 # Groups of nodes on which claims can be allocated, and the reasons on the other nodes. For explanations only.
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A group of nodes with the same result for the claims."""
 
     #: The rows of the nodes, ascending.

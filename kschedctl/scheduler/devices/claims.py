@@ -1,10 +1,10 @@
 """The claims of a pod: their identity, problems that keep the pod pending, and the nodes of allocated claims."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
@@ -191,21 +191,20 @@ class PoolID(NamedTuple):
         return f"{self.driver}/{self.pool}"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """The allocated devices; results with admin access are not counted."""
 
     #: The devices that are allocated as a whole.
-    whole: set[DeviceID] = field(default_factory=set)
+    whole: set[DeviceID] = msgspec.field(default_factory=set)
     #: The devices of which a share is allocated.
-    shared: set[DeviceID] = field(default_factory=set)
+    shared: set[DeviceID] = msgspec.field(default_factory=set)
     #: The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity. The
     #: names are those in the results, without the driver's domain if names have domains.
-    consumed: dict[DeviceID, dict[str, int]] = field(default_factory=dict)
+    consumed: dict[DeviceID, dict[str, int]] = msgspec.field(default_factory=dict)
     #: The claims that hold a device or a share of it, in snapshot order.
-    holders: dict[DeviceID, list[ResourceClaim]] = field(default_factory=dict)
+    holders: dict[DeviceID, list[ResourceClaim]] = msgspec.field(default_factory=dict)
     #: The problems of claims whose consumed capacity is negative, in the scheduler's words.
-    negative: list[str] = field(default_factory=list)
+    negative: list[str] = msgspec.field(default_factory=list)
 
     @property
     def problem(self) -> str:

@@ -7,13 +7,12 @@ reads (whether a selector matches, an attribute's value, taints) are columns of 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace as struct_replace
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
@@ -54,8 +53,7 @@ V = TypeVar("V")
 # nodes that see the same slices and devices share a view.
 
 
-@dataclass(frozen=True, slots=True)
-class PoolView:
+class PoolView(msgspec.Struct, frozen=True):
     """A pool as some nodes see it."""
 
     #: The driver and name of the pool.
@@ -248,10 +246,10 @@ def _with_single_names(one: ResourceSlice) -> ResourceSlice:
         return {name: value for name, value in values.items() if name not in twice}
 
     devices = tuple(
-        struct_replace(device, attributes=single(device.attributes), capacity=single(device.capacity))
+        replace(device, attributes=single(device.attributes), capacity=single(device.capacity))
         for device in one.spec.devices
     )
-    return struct_replace(one, spec=struct_replace(one.spec, devices=devices))
+    return replace(one, spec=replace(one.spec, devices=devices))
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -277,8 +275,7 @@ def _typed(attribute: DeviceAttribute, rules: DeviceRules) -> Hashable:
         return _NO_VALUE
 
 
-@dataclass(frozen=True, slots=True)
-class NodePools:
+class NodePools(msgspec.Struct, frozen=True):
     """The pools that each node can use, as pairs of node and pool view."""
 
     #: The positions in ``view`` at which each node's pools begin.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array
@@ -30,8 +30,7 @@ _HINT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(msgspec.Struct, frozen=True):
     """A device request, or one of its alternatives (subrequests)."""
 
     #: The key of the claim, ``namespace/name``.
@@ -80,8 +79,7 @@ class Alternative:
         return AllocationError(f"{where} on device {device}: {with_hint(problem)}")
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimPlan:
+class ClaimPlan(msgspec.Struct, frozen=True):
     """A claim to allocate, prepared for the search."""
 
     claim: ResourceClaim

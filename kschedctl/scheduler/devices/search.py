@@ -5,9 +5,9 @@ devices. It skips a device that is interchangeable with one that has failed at t
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 # The devices that one node can use, numbered in search order, and the devices and shares that a search has taken.
 
 
-@dataclass(frozen=True, slots=True)
-class SitePool:
+class SitePool(msgspec.Struct, frozen=True):
     """A pool at a site; ``devices`` is a range of device numbers at the site."""
 
     id: PoolID
@@ -126,13 +125,12 @@ class NodeDevices:
         return untolerated(self.device(number).taints, asked.tolerations)
 
 
-@dataclass(slots=True)
-class SiteCapacity:
+class SiteCapacity(msgspec.Struct):
     """The consumption of shareable devices, by other claims and by the search."""
 
     site: NodeDevices
-    _own: dict[int, dict[str, int]] = field(default_factory=dict)
-    _n_shares: dict[int, int] = field(default_factory=dict)
+    _own: dict[int, dict[str, int]] = msgspec.field(default_factory=dict)
+    _n_shares: dict[int, int] = msgspec.field(default_factory=dict)
 
     def consumption(self, asked: Alternative, number: int) -> dict[str, int] | None:
         """Return the amounts that a request takes of a device; ``None`` if the device lacks a requested capacity."""
@@ -188,13 +186,12 @@ class SiteCapacity:
         self._n_shares[number] -= 1
 
 
-@dataclass(slots=True)
-class SiteCounters:
+class SiteCounters(msgspec.Struct):
     """The counters of the pools, and the amounts that the search has drawn."""
 
     site: NodeDevices
-    _available: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
-    _drawn: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
+    _available: dict[Hashable, dict[tuple[str, str], int]] = msgspec.field(default_factory=dict)
+    _drawn: dict[Hashable, dict[tuple[str, str], int]] = msgspec.field(default_factory=dict)
 
     def take(self, number: int) -> bool:
         """Draw a device's counters; return false, with nothing drawn, if a counter of its pool would be overdrawn."""
@@ -224,8 +221,7 @@ class SiteCounters:
 # The work of each request at a site: the number of devices it needs, and the checks before the search.
 
 
-@dataclass(frozen=True, slots=True)
-class RequestWork:
+class RequestWork(msgspec.Struct, frozen=True):
     """The work for a request, or for one of its alternatives, at a site."""
 
     asked: Alternative
@@ -346,8 +342,7 @@ class _TooManyResultsError(Exception):
     """An error for a claim that needs more devices than an allocation can list (32)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allocated:
+class Allocated(msgspec.Struct, frozen=True):
     """An allocated device of a solution."""
 
     #: The request, as ``request`` or ``request/alternative``.

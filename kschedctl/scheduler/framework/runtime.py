@@ -1,12 +1,12 @@
 """The framework of one profile: its plugins, and the extension points run as kube-scheduler runs them."""
 
 from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
@@ -551,7 +551,7 @@ def encoded(part: object) -> bytes:
 
 def signed_volumes(pod: Pod) -> bytes:
     """Return the part of a pod that volume plugins depend on: its volumes without their names, sorted."""
-    volumes = (msgspec.structs.replace(volume, name="") for volume in pod.spec.volumes)
+    volumes = (replace(volume, name="") for volume in pod.spec.volumes)
     return b"\n".join(sorted(encoded(volume) for volume in volumes))
 
 

@@ -5,7 +5,6 @@ evicted. World ``w`` of ``DryRun.victims`` is candidate ``w``; its entries are t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 
 import msgspec
@@ -38,8 +37,7 @@ from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
 # which also contains the nominated pods.
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedVictims:
+class SelectedVictims(msgspec.Struct, frozen=True):
     """The victims on each node."""
 
     #: The victims, sorted by world, then by descending importance. There is a world for every node on which the
@@ -284,8 +282,7 @@ def select_units_on_nodes(
     return SelectedVictims(victims, violating, statuses, np.union1d(others.without_victims, none))
 
 
-@dataclass(frozen=True, slots=True)
-class _OnNode:
+class _OnNode(msgspec.Struct, frozen=True):
     """The verdict on a node without its victims, and the victims in their order."""
 
     status: Status
@@ -321,8 +318,7 @@ def _pods_of_units(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[in
     return tuple(chain.from_iterable(unit.pods for unit in units))
 
 
-@dataclass(frozen=True, slots=True)
-class DryRun:
+class DryRun(msgspec.Struct, frozen=True):
     """The result of the dry run."""
 
     #: The rows of the nodes that were tried, ascending.
@@ -346,7 +342,7 @@ class DryRun:
     #: The number of evictions that violate a budget, if an extender returned it.
     counted: Int64Array | None = None
     #: The rows of the nodes that extenders declined, with the extender's address. They are not candidates.
-    declined: Mapping[int, str] = field(default_factory=dict)
+    declined: Mapping[int, str] = msgspec.field(default_factory=dict)
 
     @property
     def violations(self) -> Int64Array:

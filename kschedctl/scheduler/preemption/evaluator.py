@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from msgspec import structs
+from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import PodsInWorlds
@@ -131,7 +130,7 @@ def _stored_pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
     """Return the stored pods, each with its node name."""
     pods = cluster.pods
     return tuple(
-        structs.replace(pod, spec=structs.replace(pod.spec, node_name=pods.records[index].node_name))
+        replace(pod, spec=replace(pod.spec, node_name=pods.records[index].node_name))
         for index in indices
         for pod in (pods.pod(index),)
     )

@@ -26,8 +26,7 @@ from kschedctl.scheduler.preemption.select_candidate import (
 NO_VICTIMS: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption victims found for incoming pod",))
 
 
-@dataclass(frozen=True, slots=True)
-class Victim:
+class Victim(msgspec.Struct, frozen=True):
     """A pod that preemption would evict."""
 
     #: The pod's index in ``Cluster.pods``.

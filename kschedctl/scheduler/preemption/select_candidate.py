@@ -4,9 +4,9 @@ Each criterion keeps the best of the candidates that the criterion before it kep
 and victims (entries) to candidates.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
@@ -29,8 +29,7 @@ CRITERIA: Final = (
 _SHIFT: Final = 2**31
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """The comparison of the candidates."""
 
     #: The value of each candidate per criterion: violations, priority, sum of priorities, number of victims, and

@@ -7,8 +7,9 @@ not attached.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.pod import Pod
@@ -27,8 +28,7 @@ READ_WRITE_ONCE: Final = "ReadWriteOnce"
 _SEVERAL: Final = frozenset({"ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttachedElsewhere:
+class AttachedElsewhere(msgspec.Struct, frozen=True, kw_only=True):
     """A claim of a pod that another node uses."""
 
     claim: PersistentVolumeClaim

@@ -7,7 +7,6 @@ match, a volume is provisioned if the class allows it. A volume is taken at most
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -110,8 +109,7 @@ class FoundVolumes(msgspec.Struct, frozen=True):
 _NONE = -1
 
 
-@dataclass(frozen=True, eq=False)
-class Binder:
+class Binder(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Finds volumes for pods on the nodes of a cluster."""
 
     #: The cluster with its nodes, volumes and claims.

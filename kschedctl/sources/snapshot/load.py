@@ -7,6 +7,8 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, Protocol, cast
 
+import msgspec
+
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.stored_objects import StoredObjects
@@ -152,8 +154,7 @@ class ObjectReader(Protocol):
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """A cluster and the other content of its files."""
 
     cluster: Cluster
@@ -169,7 +170,7 @@ class Snapshot:
     made_pending: frozenset[str] = frozenset()
     #: True if the files contain nodes, or state that there are none.
     nodes_told: bool = True
-    summary: ReadSummary = field(default_factory=ReadSummary)
+    summary: ReadSummary = msgspec.field(default_factory=ReadSummary)
     #: The originals of nodes and pods, if they were recorded.
     written: OriginalObjects | None = None
 

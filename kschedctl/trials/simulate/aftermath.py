@@ -1,10 +1,11 @@
 """The consequences of a preemption: when the pod can start, and where its victims can be scheduled."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
@@ -27,8 +28,7 @@ from kschedctl.trials.simulate.world import grace_seconds
 from kschedctl.trials.whatif.pods import move_pods, successor
 
 
-@dataclass(frozen=True, slots=True)
-class VictimFate:
+class VictimFate(msgspec.Struct, frozen=True):
     """The outcome for a preemption victim."""
 
     #: Its index in ``Cluster.pods``.
@@ -45,8 +45,7 @@ class VictimFate:
     replacement: Decision | None
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptorOutcome:
+class PreemptorOutcome(msgspec.Struct, frozen=True):
     """The outcome for a pod that evicts others, if no other pending pod is tried."""
 
     #: The node that the pod is bound to; empty if it stays pending.
@@ -169,8 +168,7 @@ def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | No
 _LEAVING: Final = frozenset({TimelineEvent.EVICTED, TimelineEvent.PREEMPTED, TimelineEvent.DELETED})
 
 
-@dataclass(slots=True)
-class GroupLoss:
+class GroupLoss(msgspec.Struct):
     """A pod group that loses members."""
 
     #: The namespace and name of the PodGroup.
@@ -181,10 +179,10 @@ class GroupLoss:
     #: The number of members on nodes at first, without those that are being deleted.
     before: int
     #: The members that are evicted or deleted, and those that are preempted, ``namespace/name`` in order.
-    evicted: list[str] = field(default_factory=list)
-    preempted: list[str] = field(default_factory=list)
+    evicted: list[str] = msgspec.field(default_factory=list)
+    preempted: list[str] = msgspec.field(default_factory=list)
     #: The members on nodes at the end.
-    on_nodes: set[str] = field(default_factory=set)
+    on_nodes: set[str] = msgspec.field(default_factory=set)
     #: The smallest number of members on nodes at any time.
     fewest: int = 0
 

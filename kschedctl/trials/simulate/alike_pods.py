@@ -6,10 +6,10 @@ cluster, and no plugin has anything to do when such a pod is bound.
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.common.arrays import Int64Array, Rows
@@ -156,8 +156,7 @@ class RejectedDecision(DeferredDecision):
 _PREEMPTION: Final = frozenset(("DefaultPreemption", "DynamicResources"))
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(msgspec.Struct, frozen=True):
     """The failure of a pod, which pods like it share for as long as nothing changes."""
 
     #: The scheduler over the cluster in which the pod failed.
@@ -195,8 +194,7 @@ GATE: Final = "OpportunisticBatching"
 _LONGEST: Final = timedelta(milliseconds=500)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     """The cached nodes that remain after a pod was placed, with their scores."""
 
     signature: Hashable

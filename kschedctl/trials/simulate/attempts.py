@@ -1,10 +1,11 @@
 """The outcome of one scheduling cycle in a simulation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -46,8 +47,7 @@ from kschedctl.trials.simulate.timeline import TimelineEvent
 from kschedctl.trials.simulate.world import World
 
 
-@dataclass(slots=True)
-class GroupAttempt:
+class GroupAttempt(msgspec.Struct):
     """An attempt at a pod group, shared by the attempts of its members."""
 
     #: The group's ``namespace/name``; of a tree that of its root.
@@ -59,10 +59,10 @@ class GroupAttempt:
     #: The condition that was written on the group; ``None`` if nothing was written.
     condition: Condition | None = None
     #: The conditions that were written on the groups of a tree below it, by their ``namespace/name``.
-    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    conditions: Mapping[str, Condition] = msgspec.field(default_factory=dict)
     #: Every search for a node, in order: the pod and the node, which is empty if none was found. The group is
     #: tried once per placement, and again for preemption.
-    picks: list[tuple[str, str]] = field(default_factory=list)
+    picks: list[tuple[str, str]] = msgspec.field(default_factory=list)
     #: The pods that are evicted for the group or its members, ``namespace/name`` in order.
     victims: tuple[str, ...] = ()
     #: The members that left the queue without being tried, because they are being deleted: ``namespace/name``.
@@ -330,8 +330,7 @@ def _is_other(pod: Pod, other: Pod) -> bool:
 ChooseInGroup = Callable[[str], Choose]
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
+class _Tried(msgspec.Struct, frozen=True):
     """A member's entry in the queue, the decision for it, and the pods that it evicts for itself."""
 
     info: QueuedPodInfo

@@ -2,18 +2,17 @@
 
 from bisect import insort
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heappop, heappush
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kschedctl.objects.pod import Pod
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class _QueueRecord:
+class _QueueRecord(msgspec.Struct, kw_only=True, eq=False):
     """The queue's record of a pod, or of a pod group as a whole."""
 
     #: The time of arrival, or at which the last attempt failed.
@@ -30,16 +29,15 @@ class _QueueRecord:
     backoff_expiration: datetime | None = None
 
 
-@dataclass(slots=True, eq=False)
-class QueuedPodInfo(_QueueRecord):
+class QueuedPodInfo(_QueueRecord, eq=False):
     """A pod in the scheduling queue."""
 
     #: The current pod.
     pod: Pod
     #: The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
     #: because they wait for an event.
-    unschedulable_plugins: set[str] = field(default_factory=set)
-    pending_plugins: set[str] = field(default_factory=set)
+    unschedulable_plugins: set[str] = msgspec.field(default_factory=set)
+    pending_plugins: set[str] = msgspec.field(default_factory=set)
     #: The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
     signature: Hashable | None = None
     #: The number of the pod in the order of arrival.
@@ -79,8 +77,7 @@ def group_key(pod: Pod) -> str:
     return f"podgroup/{pod.namespace}/{pod.spec.pod_group_name}"
 
 
-@dataclass(slots=True, eq=False)
-class QueuedPodGroupInfo(_QueueRecord):
+class QueuedPodGroupInfo(_QueueRecord, eq=False):
     """A pod group in the scheduling queue, or a tree of groups."""
 
     #: The key in the queue (``entity_key`` of the group, or of the root of its tree).
@@ -88,7 +85,7 @@ class QueuedPodGroupInfo(_QueueRecord):
     #: The priority of the group.
     priority: int
     #: The members in the queue, in the order in which they are tried.
-    members: list[QueuedPodInfo] = field(default_factory=list)
+    members: list[QueuedPodInfo] = msgspec.field(default_factory=list)
 
     @property
     def size(self) -> int:

@@ -6,9 +6,9 @@ is ready at once, so that a rollout is only held up by the scheduler or by a con
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
@@ -58,8 +58,7 @@ class RollingController(Protocol):
         """Take the controller's next action; return false if there is nothing to do."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Rollout:
+class Rollout(msgspec.Struct, kw_only=True):
     """The outcome of a rollout."""
 
     #: The workload with its new template.
@@ -83,11 +82,11 @@ class Rollout:
     #: The number of pods that keep the old revision: those below the partition of a StatefulSet.
     kept: int = 0
     #: The pods of the new revision, ``namespace/name``, and their nodes; an empty node for pending pods.
-    new: dict[str, str] = field(default_factory=dict)
+    new: dict[str, str] = msgspec.field(default_factory=dict)
     #: The pods that are pending at the end.
-    waiting: list[RolloutWaiting] = field(default_factory=list)
+    waiting: list[RolloutWaiting] = msgspec.field(default_factory=list)
     #: The actions of the controller, in order.
-    steps: list[RolloutStep] = field(default_factory=list)
+    steps: list[RolloutStep] = msgspec.field(default_factory=list)
     #: The number of available pods at first, the smallest number at any time, and the number at the end.
     before: int = 0
     lowest: int = 0
@@ -95,13 +94,13 @@ class Rollout:
     #: The virtual time until the rollout finished or nothing more could happen.
     seconds: float = 0.0
     #: The features that affect the rollout and are not modelled.
-    not_modelled: list[NotModelled] = field(default_factory=list)
+    not_modelled: list[NotModelled] = msgspec.field(default_factory=list)
     #: The scheduling cycles.
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[Attempt] = msgspec.field(default_factory=list)
     #: The new pods, ``namespace/name``, that wait for a volume that is attached to another node.
-    attaching: dict[str, AttachedElsewhere] = field(default_factory=dict)
+    attaching: dict[str, AttachedElsewhere] = msgspec.field(default_factory=dict)
     #: The pods that have a node and are not available at the end.
-    unready: list[Pod] = field(default_factory=list)
+    unready: list[Pod] = msgspec.field(default_factory=list)
     #: The message of a quota that refuses a new pod; empty if none does.
     refused: str = ""
     #: The cluster at the end.
@@ -272,8 +271,7 @@ def _complete(workload: Deployment | StatefulSet, cluster: Cluster) -> Deploymen
     return replace(workload, spec=replace(workload.spec, replicas=replicas, update_strategy=strategy))
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
+class _Stage(msgspec.Struct, frozen=True):
     """The initial state of a rollout."""
 
     scheduler: Scheduler

@@ -8,10 +8,11 @@ returned Pending. A pod that failed with an error goes to back-off at once.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final
+
+import msgspec
 
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
@@ -133,8 +134,7 @@ class _Strategy(Enum):
     IMMEDIATELY = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Happened:
+class _Happened(msgspec.Struct, frozen=True):
     """An event that came while pods were being tried."""
 
     event: ClusterEvent

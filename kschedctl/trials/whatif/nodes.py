@@ -1,7 +1,6 @@
 """Functions that replace, cordon and remove nodes of a cluster; several edits share them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace as with_field
 
 import numpy as np
 from msgspec.structs import replace
@@ -47,7 +46,7 @@ def without_nodes(cluster: Cluster, rows: Collection[int], *, release: Release) 
     pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
     evicted = evict(cluster, pods, release=release, node_bound_stay=False)
     cluster, n_slices = _without_objects(cluster, evicted.cluster, rows)
-    return with_field(evicted, cluster=cluster, n_slices=n_slices)
+    return replace(evicted, cluster=cluster, n_slices=n_slices)
 
 
 def without_nodes_and_pods(cluster: Cluster, rows: Collection[int]) -> Cluster:

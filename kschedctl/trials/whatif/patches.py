@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -80,8 +79,7 @@ def _member(target: Any, part: str, path: str) -> Any:
 T = TypeVar("T", bound=ApiObject)
 
 
-@dataclass(frozen=True, slots=True)
-class Patched:
+class Patched(msgspec.Struct, frozen=True):
     """A cluster and a pod after some changes."""
 
     cluster: Cluster

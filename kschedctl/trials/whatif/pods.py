@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
@@ -53,8 +53,7 @@ _POD: Final = "Pod"
 _PODS: Final = "pods"
 
 
-@dataclass(frozen=True, slots=True)
-class PodChanges:
+class PodChanges(msgspec.Struct, frozen=True):
     """A cluster after pods were removed and added."""
 
     cluster: Cluster
@@ -96,13 +95,12 @@ def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[
     return PodChanges(cluster.with_pods(removed=gone, added=[one.pod for one in made]), freed)
 
 
-@dataclass(slots=True)
-class _Leaving:
+class _Leaving(msgspec.Struct):
     """The removed pods, by uid or by namespace and name."""
 
-    uids: set[str] = field(default_factory=set)
+    uids: set[str] = msgspec.field(default_factory=set)
     #: Namespaces and names, for references without a uid: those in manifests that no API server has processed.
-    names: set[tuple[str, str]] = field(default_factory=set)
+    names: set[tuple[str, str]] = msgspec.field(default_factory=set)
 
     def has(self, namespace: str, name: str, uid: str) -> bool:
         return uid in self.uids if uid else (namespace, name) in self.names
@@ -155,8 +153,7 @@ def _after_removal(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | N
 # existing pod of the same template. Without a template in the snapshot, an existing pod is copied.
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadPods:
+class WorkloadPods(msgspec.Struct, frozen=True):
     """The pods of a workload."""
 
     #: The pods that have a node and are not being deleted, as indices into ``Cluster.pods``.
@@ -401,8 +398,7 @@ def _unbound(spec: PodSpec) -> PodSpec:
 _STATEFUL_SET: Final = "StatefulSet"
 
 
-@dataclass(frozen=True, slots=True)
-class Evicted:
+class Evicted(msgspec.Struct, frozen=True):
     """A cluster after an eviction."""
 
     cluster: Cluster

@@ -1,9 +1,11 @@
 """Comparison of one step of the real scheduler with kschedctl's decisions about the pods it placed or rejected."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
+
+from msgspec.structs import replace
 
 from kschedctl.cluster.placed_pods import without_nomination
 from kschedctl.scheduler.cycle.decision import Decision

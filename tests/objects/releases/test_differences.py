@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kschedctl.objects.releases.differences import NOT_OF_ONE_POD, differing_rules, with_values_of
 from kschedctl.objects.releases.release import LATEST, RELEASES, Release
@@ -27,8 +28,8 @@ def test_every_rule_that_differs_has_words(older: Release, newer: Release) -> No
 def test_words_are_about_fields_and_gates_that_exist() -> None:
     gates = {f"features.{gate}" for release in RELEASES.values() for gate in release.features}
     known = {field.name for field in fields(Release)} | gates
-    known |= {f"devices.{field.name}" for field in fields(DeviceRules)}
-    known |= {f"pod_group_rules.{field.name}" for field in fields(PodGroupRules)}
+    known |= {f"devices.{name}" for name in DeviceRules.__struct_fields__}
+    known |= {f"pod_group_rules.{name}" for name in PodGroupRules.__struct_fields__}
     assert set(RULE_WORDS) <= known
     assert set(NOT_OF_ONE_POD) <= known
     assert set(RULE_WORDS).isdisjoint(NOT_OF_ONE_POD)
@@ -59,7 +60,7 @@ def test_all_rules_of_the_older_release_leave_no_difference(older: Release, newe
             id="a field",
         ),
         pytest.param(
-            {"devices": replace(LATEST.devices, taints=False)},
+            {"devices": structs.replace(LATEST.devices, taints=False)},
             "devices.taints",
             (True, False),
             "",

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from kschedctl.common.findings import Severity
 from kschedctl.objects.releases.release import LATEST, RELEASES
-from kschedctl.objects.validation.validate import RULES, pod_findings, refuses, validate
+from kschedctl.objects.validation.pod import pod_findings
+from kschedctl.objects.validation.validate import RULES, refuses, validate
 from tests.objects.validation.generator import made_up
 from tests.objects.validation.groups import GROUP_KINDS
 from tests.objects.validation.probes import BASES

@@ -5,7 +5,6 @@ with its expansion of multiPoint (``pkg/scheduler/framework/runtime/framework.go
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -45,8 +44,7 @@ _POINTS: Final[tuple[str, ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A resolved scheduler profile."""
 
     #: The ``spec.schedulerName`` of its pods.
@@ -61,7 +59,7 @@ class Profile:
     #: The profile's own percentage; ``None`` if the percentage of the whole configuration applies.
     percentage_of_nodes_to_score: int | None
     #: The weights of the PlacementScore plugins.
-    placement_weights: Mapping[str, int] = field(default_factory=dict)
+    placement_weights: Mapping[str, int] = msgspec.field(default_factory=dict)
     #: The percentage of the placements of a pod group that are tried, the profile's own or that of the configuration;
     #: 0 for the share that kube-scheduler computes, ``None`` to try all.
     percentage_of_placements_to_score: int | None = None

@@ -3,6 +3,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.objects.releases.release import LATEST, RELEASES
@@ -47,7 +48,7 @@ def test_a_pod_without_claims_is_left_alone() -> None:
 
 def test_where_devices_are_not_allocated_the_plugin_does_nothing_and_says_so_in_the_end() -> None:
     release = replace(
-        LATEST, devices=replace(LATEST.devices, allocates=False), plugins_without_args=frozenset({PLUGIN})
+        LATEST, devices=structs.replace(LATEST.devices, allocates=False), plugins_without_args=frozenset({PLUGIN})
     )
     config = make_args(DynamicResources={"what": "ever"})
     decision = decide(claiming_pod("missing"), make_cluster([make_node()]), release=release, config=config)
