@@ -11,6 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol, TypeVar
+from weakref import ReferenceType
 
 import msgspec
 
@@ -49,8 +50,9 @@ class Handle:
     ----------
     release : Release
         The release whose rules apply.
-    framework : PluginsRunner
-        The framework the plugin runs in, for plugins that run others (preemption).
+    framework_ref : weakref.ReferenceType of PluginsRunner
+        The framework the plugin runs in. It is a weak reference because the framework owns its plugins: a cycle would
+        keep the columns of a derived cluster in memory until the garbage collector runs.
     scheduler_names : frozenset of str
         The names of all profiles.
     waiting_pods : WaitingPods
@@ -65,7 +67,7 @@ class Handle:
 
     cluster: Cluster
     release: Release
-    framework: "PluginsRunner"
+    framework_ref: "ReferenceType[PluginsRunner]"
     scheduler_names: frozenset[str]
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     preempting: set[str] = field(default_factory=set)
@@ -74,6 +76,13 @@ class Handle:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "request_rules", RequestRules.of(self.release))
+
+    @property
+    def framework(self) -> "PluginsRunner":
+        """The framework the plugin runs in, for plugins that run others (preemption)."""
+        framework = self.framework_ref()
+        assert framework is not None, "the framework of the plugin is gone"
+        return framework
 
     def pods_that_wake(self, kind: EventResource) -> EventResource:
         """Return the event resource to register for a kind of pods.

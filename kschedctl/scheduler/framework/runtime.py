@@ -3,6 +3,7 @@
 from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar, cast
+from weakref import ref
 
 import msgspec
 import numpy as np
@@ -100,7 +101,7 @@ class Framework:
         names_of_all = scheduler_names or frozenset({profile.scheduler_name})
         waiting = waiting_pods if waiting_pods is not None else WaitingPods()
         going = preempting if preempting is not None else set()
-        self.handle = Handle(cluster, release, self, names_of_all, waiting, going, tuple(extenders))
+        self.handle = Handle(cluster, release, ref(self), names_of_all, waiting, going, tuple(extenders))
         names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
         self._classes = {name: registry[name] for name in names}
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
@@ -121,7 +122,7 @@ class Framework:
         new.profile, new.release, new.cluster = self.profile, self.release, cluster
         old = self.handle
         new.handle = Handle(
-            cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
+            cluster, self.release, ref(new), old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
         )
         new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
         new._hearing = self._hearing

@@ -1,5 +1,6 @@
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -45,6 +46,14 @@ NEVER = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 def pre_filtered(*plugins: type[Plugin]) -> tuple[PreFilterOutcome, CycleState]:
     state = CycleState()
     return make_framework(CLUSTER, *plugins).run_pre_filter(state, POD), state
+
+
+def test_a_framework_is_freed_with_its_last_reference() -> None:
+    framework = make_framework(CLUSTER, filtering("A", {})).moved(CLUSTER)
+    assert framework.plugin("A").handle.framework is framework
+    freed = ref(framework)
+    del framework
+    assert freed() is None
 
 
 def test_the_first_refusal_keeps_a_pod_out_of_the_queue() -> None:
