@@ -22,6 +22,10 @@ from kschedctl.objects.well_known import zone_of
 
 #: The index is rebuilt when more than 1/8 of the nodes differ from those it was built for.
 _SHARE: Final = 8
+#: Looking through the nodes for so many images takes as long as the index.
+_FEW_IMAGES: Final = 4
+#: Rows of nodes with the same list of images, and the size of one of these, in bytes.
+_Holder = tuple[list[int], int]
 
 
 class Images:
@@ -33,10 +37,19 @@ class Images:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
+        # The nodes with each name; ``None`` while there is no index.
+        self._found: dict[str, list[_Holder]] | None = None
+        # The current row of each node that the index was built for; -1 for nodes that are gone or different.
+        self._row: Rows = np.zeros(0, dtype=np.int64)
+        # The rows of the nodes that are not in the index.
+        self._others: Sequence[int] = range(len(nodes))
+        self._known: dict[str, tuple[Rows, int] | None] = {}
+
+    def _index(self) -> dict[str, list[_Holder]]:
         lists: dict[tuple[ContainerImage, ...], list[int]] = {}
-        for row, node in enumerate(nodes):
+        for row, node in enumerate(self._nodes):
             lists.setdefault(node.status.images, []).append(row)
-        found: dict[str, _Holders] = {}
+        found: dict[str, list[_Holder]] = {}
         for images, rows in lists.items():
             for image in images:
                 holder = rows, image.size_bytes
@@ -47,11 +60,8 @@ class Images:
                     elif holders[-1][0] is not rows:
                         # If a list contains a name twice, the first entry counts.
                         holders.append(holder)
-        self._found = found
-        # The current row of each node that the index was built for; -1 for nodes that are gone or different.
-        self._row: Rows = np.arange(len(nodes), dtype=np.int64)
-        self._others: list[int] = []
-        self._known: dict[str, tuple[Rows, int] | None] = {}
+        self._row, self._others, self._found = np.arange(len(self._nodes), dtype=np.int64), (), found
+        return found
 
     def moved(self, nodes: Sequence[Node], source: Rows) -> "Images":
         """Return the images of other nodes.
@@ -59,6 +69,8 @@ class Images:
         Args:
             source: The previous row of each node; -1 for nodes that are new or different.
         """
+        # All other nodes that are derived from these need the index, too.
+        found = self._index() if self._found is None else self._found
         row_of = np.full(len(self._nodes) + 1, -1, dtype=np.int64)
         row_of[source] = np.arange(len(source))
         row_of[-1] = -1
@@ -69,37 +81,37 @@ class Images:
         if len(others) * _SHARE > len(nodes):
             return Images(nodes)
         new = object.__new__(Images)
-        new._nodes, new._found, new._row, new._others, new._known = nodes, self._found, row, others.tolist(), {}
+        new._nodes, new._found, new._row, new._others, new._known = nodes, found, row, others.tolist(), {}
         return new
 
     def get(self, name: str) -> tuple[Rows, int] | None:
         """Return the rows of the nodes that have an image, and its size in bytes on the first of them."""
         if name not in self._known:
+            if self._found is None and len(self._known) == _FEW_IMAGES:
+                self._index()
             self._known[name] = self._find(name)
         return self._known[name]
 
     def _find(self, name: str) -> tuple[Rows, int] | None:
-        holders = self._found.get(name, [])
+        holders = self._found.get(name, []) if self._found is not None else []
         sizes = np.repeat(np.array([size for _, size in holders], dtype=np.int64), [len(rows) for rows, _ in holders])
         rows = self._row[np.array([row for rows, _ in holders for row in rows], dtype=np.int64)]
         rows, sizes = rows[rows >= 0], sizes[rows >= 0]
-        said = [
-            (row, next((image.size_bytes for image in self._nodes[row].status.images if name in image.names), None))
-            for row in self._others
-        ]
-        more = [(row, size) for row, size in said if size is not None]
+        more: dict[int, int] = {}
+        for row in self._others:
+            for image in self._nodes[row].status.images:
+                if name in image.names:
+                    more.setdefault(row, image.size_bytes)
         if more:
-            rows, sizes = (np.concatenate(pair) for pair in zip((rows, sizes), np.array(more).T, strict=True))
+            there = np.array([*more], dtype=np.int64), np.array([*more.values()], dtype=np.int64)
+            rows, sizes = (np.concatenate(pair) for pair in zip((rows, sizes), there, strict=True))
         if not len(rows):
             return None
         return np.sort(rows), int(sizes[rows.argmin()])
 
 
-#: Rows of nodes with the same list of images, and the image size in that list, in bytes.
-_Holders = list[tuple[list[int], int]]
-
-
 T = TypeVar("T", bound=np.generic)
+V = TypeVar("V")
 
 
 class Nodes:
@@ -152,32 +164,44 @@ class Nodes:
         nodes = [objects[at] for at in others.tolist()]
         new.version = next_version()
         # Sharing the mapping object marks the rows as unchanged.
-        new.row = self.row if new.names == self.names else {name: i for i, name in enumerate(new.names)}
-        if new.extends(self):
+        new.row = self.row
+        extends = new.names[:n_before] == self.names
+        if len(new) > n_before and extends:
+            new.row = {**self.row, **{name: row for row, name in enumerate(new.names[n_before:], n_before)}}
+        elif new.names != self.names:
+            new.row = {name: i for i, name in enumerate(new.names)}
+        if extends:
             new.labels = self.labels.patched(others, [node.metadata.labels for node in nodes])
             new.row_version = _carried(self.row_version, source, others, [new.version] * len(nodes))
         else:
             new.labels = LabelColumns([node.metadata.labels for node in objects])
             # Rows refer to different nodes, so no row version stays valid.
             new.row_version = np.full(len(objects), new.version, dtype=np.int64)
-        new.__dict__.update(self._known_of(new, source, others))
+        new.__dict__.update(self._known_of(new, source, others, extends=extends))
         return new
 
     def extends(self, other: "Nodes") -> bool:
         """Report whether every row of the other nodes is that of the node of the same name here."""
         return self.row is other.row or self.names[: len(other)] == other.names
 
-    def _known_of(self, new: "Nodes", source: Rows, others: Rows) -> Iterator[tuple[str, object]]:
+    def _known_of(self, new: "Nodes", source: Rows, others: Rows, *, extends: bool) -> Iterator[tuple[str, object]]:
         """Yield the cached properties, updated for other nodes."""
         known = self.__dict__
         nodes = [new.objects[row] for row in others.tolist()]
+
+        def carried(values: tuple[V, ...], own: Sequence[V]) -> tuple[V, ...]:
+            if extends:
+                out = [*values, *own[: len(new) - len(self)]]
+            else:
+                out = [values[row] if row >= 0 else own[0] for row in source.tolist()]
+            for row, value in zip(others.tolist(), own, strict=True):
+                out[row] = value
+            return tuple(out)
+
         if new.row is self.row:
             yield from ((name, known[name]) for name in ("rows", "by_name") if name in known)
         if "zones" in known:
-            zones = [self.zones[row] for row in source.tolist()] if len(self) else [""] * len(source)
-            for row, node in zip(others.tolist(), nodes, strict=True):
-                zones[row] = zone_of(node.metadata.labels)
-            yield "zones", tuple(zones)
+            yield "zones", carried(self.zones, [zone_of(node.metadata.labels) for node in nodes])
         if "unschedulable" in known:
             cordoned = [node.spec.unschedulable for node in nodes]
             yield "unschedulable", _carried(self.unschedulable, source, others, cordoned)
@@ -189,14 +213,10 @@ class Nodes:
         if "images" in known:
             yield "images", self.images.moved(new.objects, source)
         if "allocatable" in known:
-            amounts: list[dict[str, int]] = [{}] * len(source)
-            if new.extends(self):
-                amounts[: len(self)] = self.allocatable
-            else:
-                amounts = [self.allocatable[row] if row >= 0 else {} for row in source.tolist()]
-            for row, node in zip(others.tolist(), nodes, strict=True):
-                amounts[row] = exact_units(parse_resources(node.status.allocatable))
-            yield "allocatable", tuple(amounts)
+            offers = [exact_units(parse_resources(node.status.allocatable)) for node in nodes]
+            yield "allocatable", carried(self.allocatable, offers)
+        if "label_keys" in known and extends and (not len(others) or others[0] >= len(self)):
+            yield "label_keys", self.label_keys.union(*(node.metadata.labels for node in nodes))
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -242,6 +262,11 @@ class Nodes:
         return tuple(zone_of(node.metadata.labels) for node in self.objects)
 
     @cached_property
+    def label_keys(self) -> frozenset[str]:
+        """The keys of all labels."""
+        return frozenset(key for node in self.objects for key in node.metadata.labels)
+
+    @cached_property
     def unschedulable(self) -> Mask:
         """The values of ``spec.unschedulable``: bool, shape (n_nodes,)."""
         return np.array([node.spec.unschedulable for node in self.objects], dtype=np.bool_)
@@ -278,6 +303,11 @@ class Nodes:
                 interned[key] = exact_units(parse_resources(node.status.allocatable))
             out.append(interned[key])
         return tuple(out)
+
+    @cached_property
+    def offers(self) -> tuple[dict[str, int], ...]:
+        """The distinct amounts in ``allocatable``; nodes that were added later may repeat one."""
+        return tuple({id(amounts): amounts for amounts in self.allocatable}.values())
 
 
 def _carried(column: NDArray[T], source: Rows, others: Rows, values: Sequence[int]) -> NDArray[T]:

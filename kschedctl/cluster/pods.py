@@ -6,7 +6,7 @@ selector matches, the requests, the host ports) and then counts pods per class a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Final, TypeVar, cast, overload
 
@@ -282,7 +282,9 @@ class Pods:
         if not same:
             mark = Mark(mark.slots.on(nodes, mark.end), mark.end, mark.empty)
         new._set(mark, self.class_table, self.classes, nodes)
-        new._moving, new._origin = (self._moving.copy(), self._origin) if same else ({}, new)
+        # Values by node row stay valid if no row changes.
+        kept = same or mark.moves_since(self.mark) is not None
+        new._moving, new._origin = (self._moving.copy(), self._origin) if kept else ({}, new)
         new.version = self.version if same else next_version()
         new.row_version = self.row_version if same else np.full(len(nodes), new.version, dtype=np.int64)
         if not same and nodes.extends(self._nodes):
@@ -427,7 +429,17 @@ class Pods:
     @property
     def selecting(self) -> PodIndices:
         """The pods with a ``nodeSelector``, in the order of the snapshot: int64."""
-        slots = self.moving("selecting", lambda pods: _selecting(pods.mark.slots, pods.slots), _selecting_moved)
+        slots = self.moving(
+            "selecting", lambda pods: pods.mark.slots_of(_selecting(enumerate(pods.records))), _selecting_moved
+        )
+        return self.mark.indices_of(slots) if len(slots) else slots
+
+    @property
+    def starting(self) -> PodIndices:
+        """The pods that have a node name and are in phase Pending, in the order of the snapshot: int64."""
+        slots = self.moving(
+            "starting", lambda pods: pods.mark.slots_of(_starting(enumerate(pods.records))), _starting_moved
+        )
         return self.mark.indices_of(slots) if len(slots) else slots
 
     def nominated_to(self, indices: PodIndices) -> Rows:
@@ -470,7 +482,8 @@ class Pods:
     def on_node(self, row: int) -> PodIndices:
         """Return the indices of the pods on a node, in the order of the snapshot."""
         slots, offsets, moves = self._by_node
-        here = slots[offsets[row] : offsets[row + 1]]
+        # Nodes that were added since have no offset.
+        here = slots[offsets[row] : offsets[row + 1]] if row + 1 < len(offsets) else _NO_SLOTS
         if len(moves.gone):
             here = here[~np.isin(here, moves.gone)]
         if len(moves.come):
@@ -555,21 +568,20 @@ def _nominated_moved(nominated: Slots, moves: Moves) -> Slots:
 
 
 def _selecting_moved(selecting: Slots, moves: Moves) -> Slots:
-    return _moved(selecting, moves.gone, _selecting(moves.slots, moves.come))
+    return _moved(selecting, moves.gone, _selecting((slot, moves.slots.record(slot)) for slot in moves.come.tolist()))
 
 
-def _selecting(slots: PodSlots, some: Slots) -> Slots:
-    # Pods of one kind share their spec.
-    selects: dict[int, bool] = {}
-    found = []
-    for slot in some.tolist():
-        spec = slots.record(slot).spec
-        own = selects.get(id(spec))
-        if own is None:
-            own = selects[id(spec)] = bool(spec.node_selector)
-        if own:
-            found.append(slot)
-    return np.array(found, dtype=np.int64)
+def _selecting(records: Iterable[tuple[int, PodRecord]]) -> Int64Array:
+    return np.array([number for number, record in records if record.spec.node_selector], dtype=np.int64)
+
+
+def _starting_moved(starting: Slots, moves: Moves) -> Slots:
+    return _moved(starting, moves.gone, _starting((slot, moves.slots.record(slot)) for slot in moves.come.tolist()))
+
+
+def _starting(records: Iterable[tuple[int, PodRecord]]) -> Int64Array:
+    numbers = [number for number, record in records if record.status.phase == "Pending" and record.node_name]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _moved(slots: Slots, gone: Slots, come: Slots) -> Slots:

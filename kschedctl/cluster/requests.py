@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.cluster.nodes import Nodes
@@ -25,6 +26,7 @@ from kschedctl.objects.resources import (
 if TYPE_CHECKING:
     from kschedctl.cluster.overlay import Overlay
 
+_encode: Final = msgspec.msgpack.Encoder().encode
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 _LARGEST: Final = 2**63 - 1
 #: Sums that may exceed int64 are kept in halves of this many bits.
@@ -44,7 +46,8 @@ class ResourceColumns:
 
     def __init__(self, nodes: Nodes, pods: Pods, rules: RequestRules) -> None:
         requests, non_zero = _of_classes(pods.classes, rules)
-        others = {name for amounts in (*nodes.allocatable, *requests) for name in amounts} - set(_FIRST)
+        distinct, _ = _shared((*nodes.allocatable, *requests))
+        others = {name for amounts in distinct for name in amounts} - set(_FIRST)
         self._rules = rules
         self._nodes = nodes
         self._mark = pods.mark
@@ -83,15 +86,14 @@ class ResourceColumns:
         if not extends:
             new.allocatable = self._columns(offers)
         elif changed:
-            new.allocatable = np.zeros((len(self.names), len(nodes)), dtype=np.int64)
-            new.allocatable[:, : len(self._nodes)] = self.allocatable
+            new.allocatable = _extended(self.allocatable, len(nodes))
             new.allocatable[:, changed] = self._columns(offers)
-        # If rows refer to other nodes, the sums are invalid, even if no pod has moved.
-        moves = pods.mark.moves_since(self._mark) if nodes.row is self._nodes.row else None
+        moves = pods.mark.moves_since(self._mark)
         if moves is None or new._saturates(pods):
             new._sum(pods)
-        elif len(moves):
-            new.requested, new.non_zero_requested = self.requested.copy(), self.non_zero_requested.copy()
+        elif len(moves) or len(nodes) > len(self._nodes):
+            new.requested = _extended(self.requested, len(nodes))
+            new.non_zero_requested = _extended(self.non_zero_requested, len(nodes))
             new._move(moves)
         return new
 
@@ -157,12 +159,27 @@ class ResourceColumns:
             np.add.at(self.requested.T, rows, sign * self.per_class[:, classes].T)
             np.add.at(self.non_zero_requested.T, rows, sign * self._non_zero_per_class[:, classes].T)
 
-    def _columns(self, rows: list[dict[str, int]] | tuple[dict[str, int], ...]) -> Int64Array:
-        out = np.zeros((len(self.names), len(rows)), dtype=np.int64)
-        for i, amounts in enumerate(rows):
+    def _columns(self, rows: Sequence[dict[str, int]]) -> Int64Array:
+        distinct, number = _shared(rows)
+        out = np.zeros((len(self.names), len(distinct)), dtype=np.int64)
+        for i, amounts in enumerate(distinct):
             for name, amount in amounts.items():
                 out[self.index[name], i] = bounded(amount, saturate=self._rules.saturate)
-        return out
+        return out[:, number]
+
+
+def _shared(rows: Sequence[dict[str, int]]) -> tuple[list[dict[str, int]], Int64Array]:
+    """Return the distinct objects among some amounts, of which many are shared, and which one each is."""
+    numbers: dict[int, int] = {}
+    number = np.fromiter((numbers.setdefault(id(each), len(numbers)) for each in rows), np.int64, len(rows))
+    return [*{id(each): each for each in rows}.values()], number
+
+
+def _extended(sums: Int64Array, n_nodes: int) -> Int64Array:
+    """Return a copy of sums per node, with 0 for the nodes that come last."""
+    out = np.zeros((len(sums), n_nodes), dtype=np.int64)
+    out[:, : sums.shape[1]] = sums
+    return out
 
 
 def _split(amounts: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -179,9 +196,17 @@ def _of_classes(classes: Sequence[PodClass], rules: RequestRules) -> tuple[list[
     """Return the requests of a pod of each class by resource, and its CPU and memory as scoring counts them."""
     requests = []
     non_zero = np.zeros((2, len(classes)), dtype=np.int64)
+    # Most classes differ in labels alone.
+    known: dict[bytes, tuple[dict[str, int], tuple[int, int]]] = {}
     for i, pod_class in enumerate(classes):
-        nanos = pod_requests(pod_class.pod, rules)
-        # A ``pods`` entry in a pod's requests is ignored; every pod counts as 1.
-        requests.append({**scheduler_units(nanos, rules), PODS: 1})
-        non_zero[:, i] = non_zero_requests(pod_class.pod, rules, nanos)
+        pod, spec = pod_class.pod, pod_class.pod.spec
+        key = _encode((spec.containers, spec.init_containers, spec.resources, spec.overhead, pod.status))
+        found = known.get(key)
+        if found is None:
+            nanos = pod_requests(pod, rules)
+            # A ``pods`` entry in a pod's requests is ignored; every pod counts as 1.
+            found = {**scheduler_units(nanos, rules), PODS: 1}, non_zero_requests(pod, rules, nanos)
+            known[key] = found
+        requests.append(found[0])
+        non_zero[:, i] = found[1]
     return requests, non_zero

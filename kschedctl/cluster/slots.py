@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -24,6 +24,10 @@ PodName = tuple[str, str]
 COLUMNS: Final = ("class_id", "node_row", "nominated_row", "priority", "start_time")
 #: The maximum number of later pods that a fork keeps apart; if there are more, they are merged into the initial pods.
 _LONG: Final = 16_384
+#: The pods before a fork stay in memory with it: after so many forks, other nodes begin with slots of their own.
+_MOST_FORKS: Final = 16
+#: Looking through all pods for so many names takes as long as an index of the names.
+_FEW_NAMES: Final = 4
 
 
 class _First:
@@ -32,6 +36,7 @@ class _First:
     def __init__(self, records: Sequence[PodRecord], nodes: Nodes) -> None:
         self.records = tuple(records)
         self._rows = nodes.row
+        self._looked_for: dict[PodName, int | None] = {}
 
     def __len__(self) -> int:
         return len(self.records)
@@ -42,11 +47,20 @@ class _First:
 
     @cached_property
     def node_row(self) -> Int64Array:
-        return np.array([record.node_row(self._rows) for record in self.records], dtype=np.int64)
+        rows = {**self._rows, "": PENDING}
+        names = (record.node_name for record in self.records)
+        return np.fromiter(map(rows.get, names, repeat(LOST)), dtype=np.int64, count=len(self.records))
 
     @cached_property
     def nominated_row(self) -> Int64Array:
-        return np.array([record.nominated_row(self._rows) for record in self.records], dtype=np.int64)
+        out = np.full(len(self.records), PENDING, dtype=np.int64)
+        for slot in np.flatnonzero(self.node_row == PENDING).tolist():
+            out[slot] = self.records[slot].nominated_row(self._rows)
+        return out
+
+    @cached_property
+    def without_row(self) -> Slots:
+        return _without_row(self.node_row, self.nominated_row)
 
     @cached_property
     def priority(self) -> Int64Array:
@@ -57,8 +71,28 @@ class _First:
         return np.array([record.start_time for record in self.records], dtype=np.int64)
 
     @cached_property
-    def slot_of(self) -> dict[PodName, int]:
-        return {record.name: slot for slot, record in enumerate(self.records)}
+    def _last_slot(self) -> dict[str, int]:
+        # Names without their namespaces are there already; of equal ones, the last counts.
+        return {record.metadata.name: slot for slot, record in enumerate(self.records)}
+
+    @cached_property
+    def _earlier_slots(self) -> dict[PodName, int]:
+        last = self._last_slot
+        return {record.name: slot for slot, record in enumerate(self.records) if last[record.metadata.name] != slot}
+
+    def slot_of(self, name: PodName) -> int | None:
+        """Return the last slot of the pod with a namespace and name; ``None`` if there is none."""
+        if "_last_slot" not in self.__dict__:
+            if name not in self._looked_for and len(self._looked_for) < _FEW_NAMES:
+                own = name[1]
+                same = [slot for slot, record in enumerate(self.records) if record.metadata.name == own]
+                self._looked_for[name] = max((slot for slot in same if self.records[slot].name == name), default=None)
+            if name in self._looked_for:
+                return self._looked_for[name]
+        slot = self._last_slot.get(name[1])
+        if slot is None or self.records[slot].name == name:
+            return slot
+        return self._earlier_slots.get(name)
 
 
 class PodSlots:
@@ -75,6 +109,7 @@ class PodSlots:
         # A pod that was removed and added again has several slots; the last one before a list's end counts.
         self._later_slots: dict[PodName, tuple[int, ...]] = {}
         self._forked: tuple[PodSlots, int] | None = None
+        self._n_forks = 0
 
     def __len__(self) -> int:
         return len(self._first) + len(self._later)
@@ -135,7 +170,7 @@ class PodSlots:
             slots._columns = self._columns[:, : max(len(later), 16)].copy()
             for slot, record in enumerate(later, len(self._first)):
                 slots._later_slots[record.name] = (*slots._later_slots.get(record.name, ()), slot)
-        slots._forked = self, end
+        slots._forked, slots._n_forks = (self, end), self._n_forks + 1
         return slots
 
     def column(self, name: str, begin: int, end: int) -> Int64Array:
@@ -177,7 +212,14 @@ class PodSlots:
         return slots
 
     def on(self, nodes: Nodes, end: int) -> PodSlots:
-        """Return the slots before ``end`` over other nodes, with the node rows converted."""
+        """Return the slots before ``end`` over other nodes, with the node rows converted.
+
+        Returns: A fork if no row changes: the nodes come after all others, and no pod waits for one of them.
+        """
+        if nodes.extends(self.nodes) and self._n_forks < _MOST_FORKS and not self._finds_row(nodes, end):
+            slots = self._fork(end)
+            slots.nodes = nodes
+            return slots
         first = _First(self._first.records, nodes)
         first.__dict__.update(self._first.__dict__)
         n_first, n_later = len(first), end - len(first)
@@ -196,20 +238,39 @@ class PodSlots:
             slots._later_slots[record.name] = (*slots._later_slots.get(record.name, ()), slot)
         return slots
 
+    def _finds_row(self, nodes: Nodes, end: int) -> bool:
+        """Report whether a pod before ``end`` without a row has one among other nodes."""
+        n_first = len(self._first)
+        later = self._columns[:, : end - n_first]
+        more = _without_row(later[COLUMNS.index("node_row")], later[COLUMNS.index("nominated_row")]) + n_first
+        records = map(self.record, (*self._first.without_row.tolist(), *more.tolist()))
+        return any(record.node_row(nodes.row) >= 0 or record.nominated_row(nodes.row) >= 0 for record in records)
+
     def slot_of(self, name: PodName, end: int) -> int | None:
         """Return the last slot before ``end`` of the pod with a namespace and name; ``None`` if there is none."""
         later = [slot for slot in self._later_slots.get(name, ()) if slot < end]
-        return later[-1] if later else self._first.slot_of.get(name)
+        return later[-1] if later else self._first.slot_of(name)
 
     def shared_with(self, other: PodSlots) -> int:
-        """Return the number of slots shared with an instance that this one was forked from, even indirectly."""
+        """Return the number of slots shared with an instance that this one was forked from, even indirectly.
+
+        Returns: -1 if it was not forked from it.
+        """
         slots, end = self, len(self)
         while slots is not other:
             if slots._forked is None:
-                return 0
+                return -1
             slots, at = slots._forked
             end = min(end, at)
         return end
+
+
+def _without_row(node_row: Rows, nominated_row: Rows) -> Slots:
+    """Return the slots of pods whose node does not exist, and of pods that are neither on a node nor nominated to one.
+
+    A node that is added may be theirs.
+    """
+    return np.flatnonzero((node_row == LOST) | ((node_row == PENDING) & (nominated_row < 0)))
 
 
 def _with_new_rows(
@@ -280,14 +341,10 @@ class Mark(msgspec.Struct, frozen=True):
     def moves_since(self, before: Mark) -> Moves | None:
         """Return the pods added and removed since an earlier list.
 
-        Return ``None`` if this list has other nodes or was not derived from the earlier one.
+        Return ``None`` if this list was not derived from the earlier one, or pods of both have other node rows.
         """
-        if self.slots is not before.slots:
-            # Values by node row cannot be updated for other nodes; an empty list would pass the next check.
-            if self.slots.nodes.row is not before.slots.nodes.row:
-                return None
-            if self.slots.shared_with(before.slots) < before.end:
-                return None
+        if self.slots is not before.slots and self.slots.shared_with(before.slots) < before.end:
+            return None
         if self.end < before.end:
             return None
         gone = self.empty

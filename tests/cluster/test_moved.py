@@ -1,5 +1,7 @@
 """A cluster that is derived from another by pods that go and come answers as one built anew from the same objects."""
 
+import weakref
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,79 @@ def test_moved_pods_are_as_if_built_anew(world: World, data: st.DataObject) -> N
         if ours.scores is not None and theirs.scores is not None:
             np.testing.assert_array_equal(ours.scores.total, theirs.scores.total)
     assert pods_of(make_cluster(world.nodes, pods)) == before, "the first cluster stays as it was"
+
+
+@given(worlds("requests", "spread", "podAffinity", pending=1), st.data())
+def test_nodes_that_come_last_are_as_if_built_anew(world: World, data: st.DataObject) -> None:
+    """Nodes come after all others, change, and go; some pods name nodes that come later, or are nominated to them."""
+    nodes = [*world.nodes, *(make_node(f"late-{i}", labels=world.nodes[0].metadata.labels) for i in range(3))]
+    names = [node.name for node in nodes]
+    n_there = data.draw(st.integers(1, len(nodes)))
+    own = names if data.draw(st.booleans()) else names[:n_there]
+    pods = [
+        replace(
+            one,
+            spec=replace(one.spec, node_name=data.draw(st.sampled_from(["", *own]))),
+            status=replace(one.status, nominated_node_name=data.draw(st.sampled_from(["", *own]))),
+        )
+        for one in world.pods
+    ]
+    pod = data.draw(st.sampled_from(pods or [make_pod("alone")]))
+    cluster = make_cluster(nodes[:n_there], pods)
+    for _ in range(data.draw(st.integers(1, 4))):
+        if data.draw(st.booleans()):
+            cluster.resources(RULES)
+            decide(pod, cluster)
+        step = data.draw(st.sampled_from(("more", "fewer", "changed", "pod")))
+        if step == "more":
+            n_there = data.draw(st.integers(n_there, len(nodes)))
+        elif step == "fewer":
+            n_there = data.draw(st.integers(1, n_there))
+        if step == "pod":
+            node = data.draw(st.sampled_from(["", *names]))
+            cluster = cluster.with_pods(added=[replace(pod, spec=replace(pod.spec, node_name=node))])
+        else:
+            there = list(cluster.nodes.objects[:n_there]) + nodes[len(cluster.nodes) : n_there]
+            if step == "changed":
+                there[-1] = make_node(there[-1].name, cpu="1")
+            cluster = cluster.with_nodes(there)
+        anew = make_cluster(cluster.nodes.objects, pods_of(cluster))
+        assert_same(cluster, anew)
+        assert cluster.nodes.row == anew.nodes.row
+        assert cluster.pods.nominated.tolist() == anew.pods.nominated.tolist()
+        for row in range(n_there):
+            assert cluster.pods.on_node(row).tolist() == anew.pods.on_node(row).tolist()
+        ours, theirs = decide(pod, cluster), decide(pod, anew)
+        assert (ours.best, ours.message, ours.error) == (theirs.best, theirs.message, theirs.error)
+
+
+def test_a_node_that_is_added_counts_no_pod_again() -> None:
+    cluster = make_cluster([make_node("a")], [make_pod("p", node="a"), make_pod("q")])
+    cluster.pods.on_node(0)
+    more = cluster.with_nodes([make_node("a"), make_node("b")]).with_pods(added=[make_pod("r", node="b")])
+    moves = more.pods.mark.moves_since(cluster.pods.mark)
+    assert moves is not None
+    assert (moves.gone.tolist(), moves.come.tolist()) == ([], [2])
+    # A pod of the cluster may name the node that comes.
+    lost = make_cluster([make_node("a")], [make_pod("p", node="b")])
+    found = lost.with_nodes([make_node("a"), make_node("b")])
+    assert found.pods.mark.moves_since(lost.pods.mark) is None
+    assert found.pods.on_node(1).tolist() == [0]
+
+
+def test_clusters_before_many_nodes_that_came_one_by_one_are_not_kept() -> None:
+    nodes = [make_node(f"n{i}") for i in range(100)]
+    cluster = make_cluster(nodes[:1], [make_pod("p", node="n0")])
+    first = weakref.ref(cluster.pods.mark.slots)
+    for i in range(1, len(nodes)):
+        cluster = cluster.with_nodes(nodes[: i + 1]).with_pods(added=[make_pod(f"p{i}", node=f"n{i}")])
+        cluster.resources(RULES)
+    assert_same(cluster, make_cluster(nodes, pods_of(cluster)))
+    slots, n_kept = cluster.pods.mark.slots, 0
+    while slots._forked is not None:
+        slots, n_kept = slots._forked[0], n_kept + 1
+    assert n_kept <= 16
+    assert slots is not first()
 
 
 def test_a_new_resource_is_counted() -> None:

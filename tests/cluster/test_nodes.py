@@ -4,6 +4,7 @@ import msgspec
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.nodes import Nodes
@@ -42,6 +43,28 @@ def test_images_of_nodes_that_come_go_and_change_are_those_of_nodes_read_anew() 
     assert holders(gone, "x:1") == ([0, 21], 20)
     changed = gone.moved((make_node("b", images={"y:1": 5}), *plain, named["c"], named["a"]))
     assert (holders(changed, "x:1"), holders(changed, "y:1")) == (([21, 22], 30), ([0], 5))
+
+
+def test_the_first_of_two_entries_of_an_image_counts_before_and_after_many_images_were_asked_for() -> None:
+    names = [f"x:{i}" for i in range(12)]
+    twice = make_node("a", images=dict.fromkeys(names, 10))
+    images = (*twice.status.images, *make_node("a", images=dict.fromkeys(names, 99)).status.images)
+    twice = replace(twice, status=replace(twice.status, images=images))
+    nodes = Nodes((make_node("n"), twice, make_node("b", images={"x:3": 30, "y": 1})))
+    asked = [holders(nodes, name) for name in (*names, "y", "none")]
+    assert asked[:3] + asked[4:] == [([1], 10)] * 11 + [([2], 1), None]
+    assert asked[3] == ([1, 2], 10)
+    assert [holders(Nodes(nodes.objects), name) for name in reversed((*names, "y", "none"))] == asked[::-1]
+
+
+def test_keys_of_labels_of_nodes_that_come_go_and_change() -> None:
+    nodes = Nodes((make_node("a", labels={"x": "1"}), make_node("b", labels={"y": "1"})))
+    base = nodes.label_keys
+    assert {"x", "y"} <= base
+    more = nodes.moved((*nodes.objects, make_node("c", labels={"z": "1"})))
+    assert more.label_keys == base | {"z"}
+    assert more.moved((*nodes.objects, make_node("c"))).label_keys == base
+    assert more.moved(more.objects[1:]).label_keys == (base | {"z"}) - {"x"}
 
 
 def test_zones_of_nodes_that_come_go_and_change() -> None:

@@ -80,6 +80,32 @@ def test_names_and_owners() -> None:
     assert pods.owner(1) is None
 
 
+def test_pods_of_one_name_are_found_in_their_namespaces_however_many_are_looked_for() -> None:
+    spaces = ["n1", "n2", "n3"]
+    pods = [make_pod(f"db-{i}", namespace=space) for space in spaces for i in range(3)]
+    wanted = [(pod.namespace, pod.name) for pod in pods] + [("n1", "db-9"), ("n4", "db-0")]
+    for order in (wanted, wanted[::-1]):
+        index = make_cluster([make_node("a")], pods).pods.index
+        found = {name: index.get(name) for name in order}
+        assert found == {name: i if i < len(pods) else None for i, name in enumerate(wanted)}
+
+
+def test_starting_and_selecting_pods_that_go_and_come() -> None:
+    waits, selects = {"phase": "Pending"}, {"x": "1"}
+    pods = [
+        make_pod("on", node="a", status=waits),
+        make_pod("lost", node="gone", status=waits, nodeSelector=selects),
+        make_pod("waits", status=waits, nodeSelector=selects),
+        make_pod("runs", node="a"),
+    ]
+    cluster = make_cluster([make_node("a")], pods)
+    assert cluster.pods.starting.tolist() == [0, 1]
+    assert cluster.pods.selecting.tolist() == [1, 2]
+    moved = cluster.with_pods(removed=[1], added=[make_pod("new", node="a", status=waits)])
+    assert [moved.pods.key(i) for i in moved.pods.starting.tolist()] == ["default/on", "default/new"]
+    assert [moved.pods.key(i) for i in moved.pods.selecting.tolist()] == ["default/waits"]
+
+
 def test_nominations_count_for_pending_pods_only() -> None:
     pods = [make_pod("a", nominated="n"), make_pod("b", nominated="n", node="n"), make_pod("c", nominated="gone")]
     assert make_cluster([make_node("n")], pods).pods.nominated_row.tolist() == [0, PENDING, PENDING]

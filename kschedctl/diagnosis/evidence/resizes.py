@@ -5,9 +5,11 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PodClass
 from kschedctl.common.wording import listed
 from kschedctl.diagnosis.evidence.events import one_line
 from kschedctl.diagnosis.evidence.origin import autoscaler_of
@@ -101,17 +103,16 @@ def withdrawn(cluster: Cluster, resizes: Sequence[PendingResize]) -> Remedy:
 def pending_resizes(cluster: Cluster) -> Iterator[PendingResize]:
     """Yield the resizes that kubelets have not begun, of pods on nodes."""
     pods = cluster.pods
-    resizing = {
-        number
-        for number, each in enumerate(pods.classes)
-        if any(condition.type == PENDING for condition in each.pod.status.conditions)
-    }
+    resizing = [class_id for class_id, _ in pods.classes_having(_is_resized)]
     if not resizing:
         return
-    for index, class_id in enumerate(pods.class_id.tolist()):
-        row = int(pods.node_row[index])
-        if class_id in resizing and row >= 0 and (found := _resize(cluster, index, row)) is not None:
+    for index in np.flatnonzero(np.isin(pods.class_id, resizing) & (pods.node_row >= 0)).tolist():
+        if (found := _resize(cluster, index, int(pods.node_row[index]))) is not None:
             yield found
+
+
+def _is_resized(pod_class: PodClass) -> bool:
+    return any(condition.type == PENDING for condition in pod_class.pod.status.conditions)
 
 
 def _resize(cluster: Cluster, index: int, row: int) -> PendingResize | None:

@@ -168,10 +168,10 @@ def _corrections(situation: Situation, wanted: _Wanted) -> Iterator[_Correction]
 def _other_keys(situation: Situation, key: str) -> list[str]:
     """Return the labels of nodes that a key was probably meant for: renamed, or with a typing mistake."""
     known = {**PRESENT_LABELS, **REPLACED_LABELS, **{new: old for old, new in PRESENT_LABELS.items()}}
-    labels = situation.cluster.nodes.labels
-    if key in known and labels[known[key]].present.any():
+    nodes = situation.cluster.nodes
+    if key in known and nodes.labels[known[key]].present.any():
         return [known[key]]
-    keys = {each for node in situation.cluster.nodes.objects for each in node.metadata.labels}
+    keys = nodes.label_keys
     name = key.rpartition("/")[2]
     return meant(key, keys) or sorted(each for each in keys if each.rpartition("/")[2] == name)[:1]
 

@@ -411,8 +411,9 @@ def unstarted_pods(situation: ClusterSituation) -> Iterator[ClusterDiagnosis]:
     """
     # Yield the pods that have had a node for more than ten minutes and are still in phase Pending.
     cluster, pods = situation.cluster, situation.cluster.pods
-    for index, (row, record) in enumerate(zip(pods.node_row.tolist(), pods.records, strict=True)):
-        if row < 0 or record.status.phase != "Pending" or record.metadata.deletion_timestamp is not None:
+    for index in pods.starting.tolist():
+        record = pods.records[index]
+        if pods.node_row[index] < 0 or record.metadata.deletion_timestamp is not None:
             continue
         age = situation.seconds_since(record.status.start_time or record.metadata.creation_timestamp)
         if age <= _PATIENCE:

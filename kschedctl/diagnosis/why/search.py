@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from kschedctl.autoscaler.expansion import Expansion
-from kschedctl.common.arrays import Int64Array
+from kschedctl.common.arrays import Int64Array, numbered_together
 from kschedctl.diagnosis.diagnose import diagnose
 from kschedctl.diagnosis.diagnosis import Advice, Situation
 from kschedctl.diagnosis.evidence.node_autoscalers import expansion_of, name_of, remedies_of
@@ -146,13 +146,14 @@ def representatives(decision: Decision) -> Iterator[int]:
         if index is not None and wanted > 0:
             shortfall += np.maximum(wanted - columns.allocatable[index] + columns.requested[index], 0) / wanted
     plugins, reasons = _reasons(statuses)
-    kinds, kind_of = np.unique(reasons[rows], axis=0, return_inverse=True)
+    # The numbers are from 0 on.
+    first, kind_of = numbered_together(reasons[rows].T + 1, len(rows))
     said = [
         tuple((plugin, reason) for plugin, reason in zip(plugins, kind, strict=True) if reason >= 0)
-        for kind in kinds.tolist()
+        for kind in reasons[rows[first]].tolist()
     ]
     order = sorted(range(len(said)), key=lambda i: (len(said[i]), str(said[i])))
-    for group in [rows[kind_of.ravel() == i] for i in order]:
+    for group in [rows[kind_of == i] for i in order]:
         # A stable sort keeps the order of rows between nodes that lack equally much.
         yield from group[np.argsort(shortfall[group], kind="stable")][:_REPRESENTATIVES].tolist()
 

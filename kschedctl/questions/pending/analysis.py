@@ -9,7 +9,6 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.placed_pods import pending_pods, scheduler_message
-from kschedctl.cluster.records import PENDING
 from kschedctl.common.wording import counted, duration, listed
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnose import diagnose, diagnose_cluster
@@ -110,10 +109,9 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: AnalysisHan
 
 def _starting(cluster: Cluster, namespace: str, query: Selector) -> Iterator[str]:
     """Yield the pods that have a node, and whose kubelet has not started all containers."""
-    for index, record in enumerate(cluster.pods.records):
-        metadata = record.metadata
-        starts = record.status.phase == "Pending" and cluster.pods.node_row[index] != PENDING
-        if starts and namespace in ("", metadata.namespace) and matches(query, metadata.labels):
+    for index in cluster.pods.starting.tolist():
+        metadata = cluster.pods.records[index].metadata
+        if namespace in ("", metadata.namespace) and matches(query, metadata.labels):
             yield cluster.pods.key(index)
 
 

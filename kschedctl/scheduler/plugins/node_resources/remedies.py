@@ -102,7 +102,7 @@ def _is_mistaken(context: RemedyContext, resource: str, amount: int) -> bool:
     A request of ten times what any node offers has the wrong unit. One that no node can hold and that equals the limit
     is likely the limit itself, which the API server copies to a request that is not set.
     """
-    offered = max((offer.get(resource, 0) for offer in context.cluster.nodes.allocatable), default=0)
+    offered = max((offer.get(resource, 0) for offer in context.cluster.nodes.offers), default=0)
     if not offered or amount <= offered or is_extended_resource(resource) or resource.startswith(HUGEPAGES_PREFIX):
         return False
     spec = context.pod.spec
