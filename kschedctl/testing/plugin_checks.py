@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -412,11 +413,13 @@ def check_operands(operands: Operands) -> None:
     assert shortfall is None or shortfall.wanted > 0, f"the shortfall of {kind.__name__} is not positive"
 
 
-def undocumented_fields(kind: type[Operands]) -> list[str]:
+# Finding the source of a class takes longer than all other checks of its operands.
+@cache
+def undocumented_fields(kind: type[Operands]) -> tuple[str, ...]:
     """Return the fields of a struct that neither a ``#:`` comment nor its docstring describes."""
     documented = set()
     for base in kind.__mro__:
         documented.update(re.findall(r"^\s*(\w+) : ", base.__doc__ or "", re.MULTILINE))
         with contextlib.suppress(OSError, TypeError):
             documented.update(re.findall(r"#: .*\n\s+(\w+):", inspect.getsource(base)))
-    return [name for name in kind.__struct_fields__ if name not in documented]
+    return tuple(name for name in kind.__struct_fields__ if name not in documented)

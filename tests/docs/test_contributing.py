@@ -56,7 +56,7 @@ def derived(kind: type[Operands]) -> Iterator[type[Operands]]:
 
 @pytest.mark.parametrize("struct", sorted(derived(Operands), key=str))
 def test_step_2_the_docstring_of_operands_says_what_each_field_is(struct: type[Operands]) -> None:
-    assert undocumented_fields(struct) == []
+    assert undocumented_fields(struct) == ()
 
 
 @pytest.mark.parametrize("name", NAMES)
