@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import compress
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
@@ -262,9 +263,7 @@ class _Renaming:
         self._fields |= devices.fields
         resource = "extended_resource_name"
         self._fields |= {
-            (type_, resource): names.resource
-            for type_ in (part for kind in CAPTURED_KINDS.values() for part in _all_structs(kind))
-            if resource in type_.__struct_fields__
+            (type_, resource): names.resource for type_ in _captured_structs() if resource in type_.__struct_fields__
         }
         self._structs: dict[type[msgspec.Struct], Replacement] = {
             Taint: self._taint,
@@ -440,6 +439,12 @@ class _Renaming:
         renamed: TypedObjectReference = self._local_reference(reference)
         namespace, uid = self._names.word(reference.namespace, "namespace"), self._names.uid(reference.uid)
         return replace(renamed, namespace=namespace, uid=uid)
+
+
+@cache
+def _captured_structs() -> frozenset[type[msgspec.Struct]]:
+    """Return the types of captured objects and of all structs inside them."""
+    return frozenset(part for kind in CAPTURED_KINDS.values() for part in _all_structs(kind))
 
 
 def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
