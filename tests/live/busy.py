@@ -24,7 +24,7 @@ def attempts_so_far(port: int) -> float | None:
         The port of the scheduler's metrics.
     """
     # The scheduler's certificate is self-signed; the connection stays on the loopback address.
-    unverified = ssl.create_default_context()
+    unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
     try:
         with urlopen(f"https://{LOOPBACK}:{port}/metrics", timeout=_SECONDS, context=unverified) as answer:

@@ -69,6 +69,9 @@ def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[st
             """Log nothing."""
 
     class Server(ThreadingHTTPServer):
+        #: A connection beyond the default of 5 is tried again by the system only after a second.
+        request_queue_size = 128
+
         def handle_error(self, request: Any, client_address: Any) -> None:
             """Ignore clients that disconnect."""
 

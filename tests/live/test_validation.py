@@ -31,7 +31,7 @@ class Asked:
     """A connection to an API server for dry-run requests."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        context = ssl.create_default_context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         server = json.loads(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]

@@ -161,7 +161,7 @@ class Stage:
 
     def _request(self, method: str, path: str, body: Object | None = None) -> Any:
         # The API server's certificate is self-signed; the connection stays on the loopback address.
-        unverified = ssl.create_default_context()
+        unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection(self._server, timeout=_SECONDS, context=unverified)
         try:
