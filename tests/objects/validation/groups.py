@@ -96,7 +96,7 @@ class GroupProbe(Probe):
 
 def group_probes() -> list[GroupProbe]:
     """Return all probes."""
-    entries = yaml.safe_load((Path(__file__).parent / "groups.yaml").read_text())
+    entries = yaml.load((Path(__file__).parent / "groups.yaml").read_text(), yaml.CSafeLoader)
     return [
         GroupProbe(
             each["what"],
