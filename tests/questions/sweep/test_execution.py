@@ -15,7 +15,7 @@ import yaml
 
 from kschedctl.questions.sweep.execution import DIED, run_here
 from kschedctl.questions.sweep.job import Row, SweepJob
-from tests.cli.in_process import run
+from tests.cli.in_process import Printed, run
 from tests.cli.transcript import SHOP
 from tests.paths import ROOT
 from tests.questions.sweep.plans import make_job
@@ -156,13 +156,19 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
         yield address, workers
 
 
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Printed]:
+    """Return the plan, and its answer by this machine alone."""
+    plan = tmp_path_factory.mktemp("sweep") / "plan.yaml"
+    plan.write_text(yaml.safe_dump(PLAN, sort_keys=False))
+    return plan, run("sweep", str(plan), "-o", "json", "-j", "2")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [False, True], ids=["both live", "one is killed in the middle"])
-def test_the_table_is_the_same(killed: bool, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.yaml"
-    plan.write_text(yaml.safe_dump(PLAN, sort_keys=False))
-    here = run("sweep", str(plan), "-o", "json", "-j", "2")
-    n_cases = here.out.count('"case":')
+def test_the_table_is_the_same(killed: bool, here: tuple[Path, Printed], tmp_path: Path) -> None:
+    plan, expected = here
+    n_cases = expected.out.count('"case":')
     assert n_cases == 240
     results = tmp_path / "results.jsonl"
     with cluster(tmp_path) as (address, workers):
@@ -175,8 +181,8 @@ def test_the_table_is_the_same(killed: bool, tmp_path: Path) -> None:
                 assert results.read_bytes().count(b"\n") < n_cases
             out, err = there.communicate(timeout=120)
         assert [worker.poll() for worker in workers] == [-signal.SIGKILL if killed else None, None]
-    assert out.decode() == here.out, err.decode()
-    assert there.returncode == here.code == 1
+    assert out.decode() == expected.out, err.decode()
+    assert there.returncode == expected.code == 1
 
 
 @pytest.mark.slow

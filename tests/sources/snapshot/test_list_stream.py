@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kschedctl.common.errors import SnapshotError
 from kschedctl.common.findings import Location
 from kschedctl.objects.meta import ApiObject
-from kschedctl.sources.snapshot.files import LARGE
-from kschedctl.sources.snapshot.list_stream import NotStreamableError, stream_list
+from kschedctl.sources.snapshot import files
+from kschedctl.sources.snapshot.list_stream import PIECE, NotStreamableError, stream_list
 from kschedctl.sources.snapshot.load import SnapshotReader
 
 #: Shorter than the text that is looked at for the beginning, so that every list below has several pieces.
@@ -75,7 +75,14 @@ def test_pieces_end_between_the_events_after_other_kinds(first: dict[str, Any]) 
 
 
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s"}}'
-BLANKS = " " * LARGE
+#: Makes a file one of several pieces.
+BLANKS = " " * (2 * PIECE)
+
+
+@pytest.fixture
+def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of two pieces count as large: one of the real size takes seconds."""
+    monkeypatch.setattr(files, "LARGE", len(BLANKS))
 
 
 @pytest.mark.parametrize(
@@ -102,16 +109,18 @@ def read_file(tmp_path: Path, text: str) -> list[tuple[ApiObject, Location]]:
 
 
 def test_a_large_file_is_read_in_pieces_with_items_numbered_through(tmp_path: Path) -> None:
-    nodes = ",".join(NODE % name for name in ("a", "b", "c"))
-    found = read_file(tmp_path, f'{{"apiVersion": "v1", "kind": "List", "items": [{nodes},{BLANKS}{NODE % "d"}]}}')
+    nodes, blanks = ",".join(NODE % name for name in ("a", "b", "c")), " " * files.LARGE
+    found = read_file(tmp_path, f'{{"apiVersion": "v1", "kind": "List", "items": [{nodes},{blanks}{NODE % "d"}]}}')
     assert [(obj.name, place.item) for obj, place in found] == [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
 
 
+@pytest.mark.usefixtures("smaller")
 def test_a_large_file_that_is_no_list_is_read_as_a_whole(tmp_path: Path) -> None:
     found = read_file(tmp_path, f"{NODE % 'a'}{BLANKS}\n{NODE % 'b'}")
     assert [(obj.name, place.document) for obj, place in found] == [("a", 1), ("b", 2)]
 
 
+@pytest.mark.usefixtures("smaller")
 def test_an_error_far_down_a_large_file_is_where_it_is(tmp_path: Path) -> None:
     wrong = NODE.replace('"%s"', "7")
     with pytest.raises(SnapshotError) as error:
@@ -119,12 +128,14 @@ def test_an_error_far_down_a_large_file_is_where_it_is(tmp_path: Path) -> None:
     assert "nodes.json, document 1, item 2 (Node)" in str(error.value)
 
 
+@pytest.mark.usefixtures("smaller")
 def test_a_large_file_that_is_cut_off_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError) as error:
         read_file(tmp_path, f'{{"apiVersion": "v1", "kind": "List", "items": [{NODE % "a"},{BLANKS}')
     assert "is not valid JSON: the text ends too early" in str(error.value)
 
 
+@pytest.mark.usefixtures("smaller")
 @pytest.mark.parametrize(
     ("before", "after", "field"),
     [
@@ -142,6 +153,7 @@ def test_a_large_list_with_a_second_kind_or_list_is_refused(
         read_file(tmp_path, f'{{{before}"items": [{items},{BLANKS}{NODE % "c"}]{after}}}')
 
 
+@pytest.mark.usefixtures("smaller")
 def test_a_kind_and_version_may_follow_a_large_list(tmp_path: Path) -> None:
     items = ",".join(NODE % name for name in ("a", "b"))
     found = read_file(tmp_path, f'{{"items": [{items},{BLANKS}{NODE % "c"}], "kind": "List", "apiVersion": "v1"}}')
