@@ -32,7 +32,7 @@ layers:  ## No import points the wrong way
 	lint-imports
 
 test:  ## Tests in parallel; COVERAGE=1 shows what they do not run, WHOLE=1 adds those of make slow, in the same run
-	$(PYTEST) -m "$(if $(WHOLE),,not slow and )not live and not browser" $(if $(WHOLE),--hypothesis-profile=full) $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
+	$(PYTEST) -m "$(if $(WHOLE),not sample,not slow) and not live and not browser" $(if $(WHOLE),--hypothesis-profile=full) $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
 
 slow:  ## All recorded answers, the installed command, and the property tests with all their examples
 	$(PYTEST) -m "(slow or hypothesis) and not live" --hypothesis-profile=full

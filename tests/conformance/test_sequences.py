@@ -151,6 +151,7 @@ def differing(theme: str, version: str, numbers: slice) -> dict[str, dict[str, s
     return {name: parts for name, parts in found.items() if parts}
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize(("theme", "version"), RECORDED)
 def test_some_sequences_equal_the_recorded_ones(theme: str, version: str) -> None:
     assert differing(theme, version, slice(0, None, 15)) == {}

@@ -242,13 +242,15 @@ def is_live(text: str) -> bool:
 
 
 def test_ci_runs_what_make_check_leaves_out() -> None:
-    assert '-m "$(if $(WHOLE),,not slow and )not live and not browser"' in recipe("test")
+    assert '-m "$(if $(WHOLE),not sample,not slow) and not live and not browser"' in recipe("test")
     assert "$(if $(WHOLE),--hypothesis-profile=full)" in recipe("test")
     assert '-m "(slow or hypothesis) and not live" --hypothesis-profile=full' in recipe("slow")
     assert "-m live tests/live" in recipe("live")
     assert "-m browser tests/browser" in recipe("browser")
-    lines = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert lines[-3:] == ["make check WHOLE=1", "make live", "make browser"]
+    ci = (ROOT / ".ci" / "run").read_text()
+    for command in ("nice make check WHOLE=1", "make live", "make browser", "wait $!"):
+        assert f"{command} || failed=1\n" in ci
+    assert ci.endswith('exit "$failed"\n')
 
 
 def test_only_tests_of_live_clusters_ask_a_control_plane() -> None:
@@ -264,6 +266,13 @@ def test_only_tests_in_a_browser_are_left_out_with_it() -> None:
     marked = {path for path, text in texts.items() if "pytestmark = pytest.mark.browser\n" in text}
     assert marked == {path for path, text in texts.items() if "browser: Browser" in text}
     assert {path.parent.name for path in marked} == {"browser"}
+
+
+def test_what_is_left_out_of_the_whole_run_is_a_part_of_a_slow_test() -> None:
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)}
+    samples = {path for path, text in texts.items() if "pytest.mark.sample" in text}
+    assert samples
+    assert samples == {path for path in samples if texts[path].count(".sample") <= texts[path].count(".slow")}
 
 
 def test_recorded_answers_are_left_out_of_make_check() -> None:

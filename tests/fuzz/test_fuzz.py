@@ -16,7 +16,11 @@ from tests.paths import ROOT
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
 SEED = os.environ.get("FUZZ_SEED", "1")
-NUMBERS = [10**9] if "FUZZ_SECONDS" in os.environ else [150, pytest.param(2000, marks=pytest.mark.slow)]
+NUMBERS = (
+    [10**9]
+    if "FUZZ_SECONDS" in os.environ
+    else [pytest.param(150, marks=pytest.mark.sample), pytest.param(1000, marks=pytest.mark.slow)]
+)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -77,7 +77,9 @@ def answer(server: Running, sent: bytes) -> bytes:
         return rest(connection).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-@pytest.mark.parametrize("number", [400, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "number", [pytest.param(400, marks=pytest.mark.sample), pytest.param(6_000, marks=pytest.mark.slow)]
+)
 def test_hostile_requests_are_refused(number: int) -> None:
     random = Random(SEED)
     statuses: Counter[str] = Counter()

@@ -43,7 +43,7 @@ from tests.scheduler.devices.builders import make_class, make_device, make_slice
 
 T = TypeVar("T", bound=ApiObject)
 #: Every so many of the recorded cases are looked at.
-_STEPS = [36, pytest.param(12, marks=pytest.mark.slow)]
+_STEPS = [pytest.param(36, marks=pytest.mark.sample), pytest.param(12, marks=pytest.mark.slow)]
 #: Fields of the types that are replaced as a whole whose words are Kubernetes' own.
 _OWN_WORDS = {
     (Taint, "effect"): "NoSchedule",

@@ -262,7 +262,11 @@ def test_a_field_that_differs_between_versions(mode: Any, told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [(True, 1.5, 2**63, "x", [], {}), pytest.param(VALUES, marks=pytest.mark.slow)], ids=("types", "all")
+    "values",
+    [
+        pytest.param((True, 1.5, 2**63, "x", [], {}), id="types", marks=pytest.mark.sample),
+        pytest.param(VALUES, id="all", marks=pytest.mark.slow),
+    ],
 )
 def test_every_field_of_every_type_takes_or_names_any_value(values: Sequence[Any]) -> None:
     types: list[type[msgspec.Struct]] = [*CAPTURED_KINDS.values(), *FILE_KINDS.values()]
