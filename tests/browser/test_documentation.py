@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.browser import LOOKS, Browser, Look
+from tests.browser.browser import LOOKS, Browser
 from tests.docs.site_build import build
 from tools.site_links import ROOT
 
@@ -37,13 +37,16 @@ def test_the_search_answers_without_a_server(browser: Browser, site: Path) -> No
     assert [url for url in browser.requests() if url.startswith(("http", "ws"))] == []
 
 
-@pytest.mark.parametrize("look", [look for look in LOOKS if look.scheme == "light"], ids=str)
-def test_no_page_scrolls_sideways(browser: Browser, site: Path, look: Look) -> None:
+def test_no_page_scrolls_sideways(browser: Browser, site: Path) -> None:
+    """Each page is loaded on a phone, and the window then becomes wider."""
+    phone, *wider = (look for look in LOOKS if look.scheme == "light")
     wide = []
-    browser.look(look)
     for page in PAGES:
+        browser.look(phone)
         browser.open(site / page)
-        if browser.evaluate("document.documentElement.scrollWidth") > look.width:
-            wide.append(page)
+        for look in (phone, *wider):
+            browser.look(look)
+            if browser.evaluate("document.documentElement.scrollWidth") > look.width:
+                wide.append(f"{page} {look}")
         assert browser.console() == []
     assert wide == []

@@ -272,7 +272,7 @@ def test_what_is_left_out_of_the_whole_run_is_a_part_of_a_slow_test() -> None:
     texts = {path: path.read_text() for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)}
     samples = {path for path, text in texts.items() if "pytest.mark.sample" in text}
     assert samples
-    assert samples == {path for path in samples if texts[path].count(".sample") <= texts[path].count(".slow")}
+    assert samples == {path for path in samples if texts[path].count("mark.sample") <= texts[path].count("mark.slow")}
 
 
 def test_recorded_answers_are_left_out_of_make_check() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import inf
 from random import Random
 
+import hypothesis
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -97,6 +98,8 @@ def scenarios(draw: st.DrawFn, times: ElectionSettings) -> Scenario:
     return replace(scenario, faults=(*faults, *upgrade))
 
 
+# Most clocks that drift by a fifth leave no bounds.
+@hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.filter_too_much])
 @given(st.data())
 def test_never_two_leaders_where_the_bounds_say_so(data: st.DataObject) -> None:
     times = data.draw(settings())

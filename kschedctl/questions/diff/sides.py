@@ -146,7 +146,7 @@ def _likeness(record: PodRecord) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What the answers for running pods that are alike share."""
+    """The part of the answers for running pods that those of alike pods share."""
 
     decisions: RescheduledPods
     #: The data that is missing for each of them, if it fits somewhere.

@@ -47,7 +47,7 @@ def spread_out(data: st.DataObject, kind: Pod, made: Sequence[Node], most: int =
 
 
 def explained(decision: Decision) -> list[tuple[FilterCheck, ...]]:
-    """What filters say of each node, from their states."""
+    """The verdicts of filters on each node, from their states."""
     plugins = decision.framework.plugins(ExtensionPoint.FILTER, FilterPlugin)
     rows = range(len(decision.cluster.nodes))
     return [plugin.explain_filter(decision.state, decision.pod, row) for plugin in plugins for row in rows]
