@@ -62,6 +62,7 @@ PYTHON: dict[str, list[Any]] = {
     "snapshot": ["save", kschedctl.snapshot_info],
     "watch": [kschedctl.load],
     "serve": [kschedctl.load],
+    "mcp": [kschedctl.load],
 }
 
 

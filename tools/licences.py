@@ -19,7 +19,7 @@ PYPROJECT: Final[Mapping[str, Any]] = tomllib.loads((Path(__file__).parents[1] /
 PROJECT: Final[Mapping[str, Any]] = PYPROJECT["project"]
 #: Identifiers of SPDX. All of these allow to use and to distribute the package beside one of the Apache License.
 ALLOWED: Final = frozenset(
-    ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Zlib")
+    "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT MIT-0 MPL-2.0 PSF-2.0 Zlib".split()
 )
 #: The identifiers for licences that older metadata writes in words; "BSD" alone is the licence of three clauses in all
 #: packages that are installed here.

@@ -58,6 +58,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     ),
     "watch": "Watch a cluster and explain each pending pod, once per change of its answer.",
     "serve": "Serve pages and a JSON API about a cluster, for a team or for one's own browser.",
+    "mcp": "Answer the questions of an assistant about a cluster, over the Model Context Protocol (MCP).",
     "leader": (
         "Show the leader of every election on a Lease, since when it leads, and when another candidate would take over."
     ),

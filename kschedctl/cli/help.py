@@ -45,6 +45,10 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "serve --snapshot prod.tar.gz --host 0.0.0.0 --token-file token --allowed-host ksched.example.com",
         ),
     ),
+    "mcp": (
+        Example("Answer an assistant's questions about the cluster of a kubectl context:", "mcp --context prod"),
+        Example("Answer questions about a snapshot, compared with another:", "mcp --snapshot today --compare before"),
+    ),
     "leader": (
         Example("Show all leaders, and when another candidate would take over:", "leader"),
         Example(

@@ -54,7 +54,7 @@ def preempt(
     handle = TerminalHandle()
     if victim:
         loaded = pods.cluster.load_with_pods(handle)
-        threatened = threat(loaded, pods.named_pod(loaded.pods, victim).pod.key)
+        threatened = threat(loaded, pods.named_pod(loaded.cluster, victim).pod.key)
         violates = fail_on_pdb_violation and any(taker.violates_budget for taker in threatened.takers)
         return CommandResult(
             answer=threatened, outcome=dataclasses.replace(threatened.outcome, yes=threatened.yes and not violates)

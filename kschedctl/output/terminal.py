@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from shutil import get_terminal_size
-from typing import IO, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.common.text.characters import printable
@@ -23,6 +23,9 @@ from kschedctl.questions.document import (
     Tone,
     Verbatim,
 )
+
+if TYPE_CHECKING:
+    from kschedctl.questions.frame import View
 
 _STYLES: Final = {
     Tone.STRONG: "bold",
@@ -45,14 +48,17 @@ class _Plain(NamedTuple):
     is_terminal: bool = False
 
 
-def as_text(answer: ShownInNotebooks, width: int | None = None, *, wide: bool = False) -> str:
-    """Return an answer as text; parameters are those of ``Answer.to_text``."""
+def as_text(
+    answer: ShownInNotebooks, width: int | None = None, *, wide: bool = False, view: "View | None" = None
+) -> str:
+    """Return an answer as text; parameters are those of ``Answer.to_text``, and a view that some answers need."""
     from kschedctl.questions.documents import document
     from kschedctl.questions.frame import View
 
+    view = view or View(wide=wide)
     columns = get_terminal_size().columns if width is None else width if width > 0 else sys.maxsize
     console = _Plain(columns, sys.stdout)
-    return "".join(render(document(answer, View(wide=wide)), console, lambda question: "", in_full=wide)).rstrip("\n")
+    return "".join(render(document(answer, view), console, lambda question: "", in_full=view.wide)).rstrip("\n")
 
 
 def render(

@@ -183,15 +183,21 @@ class Answer(ShownInNotebooks):
 
 
 def _ordered(answer: object) -> dict[str, Any]:
-    """Return the fields of an answer, or of one of its items, by name and in the order in which they are printed."""
-    assert isinstance(answer, msgspec.Struct)
-    config = type(answer).__struct_config__
-    data: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field else {}
-    for name, of in zip(answer.__struct_encode_fields__, answer.__struct_fields__, strict=True):
-        if (value := getattr(answer, of)) is not UNSET:
-            data[name] = value
+    """Return the fields of an answer and of its items, by name and in the order in which they are printed."""
+    data = ordered(answer)
     if "items" in data:
         data["items"] = [_ordered(item) for item in data["items"]]
+    return data
+
+
+def ordered(part: object) -> dict[str, Any]:
+    """Return the fields of a part of an answer, by name and in the order in which they are printed."""
+    assert isinstance(part, msgspec.Struct)
+    config = type(part).__struct_config__
+    data: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field else {}
+    for name, of in zip(part.__struct_encode_fields__, part.__struct_fields__, strict=True):
+        if (value := getattr(part, of)) is not UNSET:
+            data[name] = value
     own = {name: value for name, value in data.items() if name not in _FIRST and name not in _LAST}
     return (
         {name: data[name] for name in _FIRST if name in data}

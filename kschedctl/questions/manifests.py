@@ -115,11 +115,11 @@ class Manifests(msgspec.Struct, frozen=True):
     #: The pods and workloads that the question is about, including those added by ``beside``.
     asked: tuple[ObjectSubject, ...]
     #: The other objects that scheduling reads; applying the manifests creates them in the cluster.
-    others: tuple[tuple[ApiObject, Location], ...]
+    others: tuple[tuple[ApiObject, Location], ...] = ()
     #: The objects of another kind that the question is about if a manifest has no pod and no workload.
-    otherwise: tuple[ObjectSubject, ...]
+    otherwise: tuple[ObjectSubject, ...] = ()
     #: The originals of nodes and pods, for extenders.
-    written: OriginalObjects
+    written: OriginalObjects = msgspec.field(default_factory=OriginalObjects)
     #: The objects that ``accepted`` still has to validate.
     new: tuple[ManifestObject, ...] = ()
 

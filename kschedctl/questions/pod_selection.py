@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -272,8 +273,6 @@ def named_workload(cluster: Cluster, text: str, scope: NamespaceScope) -> Object
         hint = f"did you mean {listed(close, 'or')}?"
     else:
         hint = "" if known else f"the snapshot has no {kind.__name__}s: name a pod or a manifest"
-    if Path(text).is_dir():
-        hint = "; ".join(filter(None, (hint, _no_manifests(text))))
     raise ManifestError(f"the snapshot has no {where}", hint=hint)
 
 
@@ -327,7 +326,10 @@ class PodRequest(SubjectRequest, frozen=True, kw_only=True):
         if self.pod_names or not self.named:
             require_listed(cluster.cluster, "Pod")
         cluster = self.cluster.require_nodes(cluster)
-        named = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
+        named = []
+        for name in self.workload_names:
+            with _or_folder(name):
+                named.append(named_workload(cluster.cluster, name, self.scope))
         cluster, given = manifests.beside(named).pods(cluster, handle)
         asked = [*given, *(self.named_subject(cluster.cluster, name) for name in self.pod_names)]
         if not self.named:
@@ -348,14 +350,15 @@ class PodRequest(SubjectRequest, frozen=True, kw_only=True):
         if names_member(text):
             return named_member(cluster, text, self.scope)
         try:
-            return self.named_pod(cluster.pods, text)
+            return self.named_pod(cluster, text)
         except ManifestError:
             require_listed(cluster, "Pod", _namespace_in(text) or self.scope.namespace or "")
             raise
 
-    def named_pod(self, pods: Pods, text: str) -> PodSubject:
+    def named_pod(self, cluster: Cluster, text: str) -> PodSubject:
         """Return the pod of the cluster that an argument names; errors are those of the function ``named_pod``."""
-        return named_pod(pods, text, self.scope)
+        with _or_folder(text):
+            return named_pod(cluster, text, self.scope)
 
     def selected(self, pods: Pods, *, running: bool = False) -> list[PodSubject]:
         """Return the pods that match the selector, or the pending ones without it, in the order of the snapshot.
@@ -435,27 +438,31 @@ def _namespace_in(text: str) -> str:
     return (split_name(text, Pod) or ("", ""))[0]
 
 
-def named_pod(pods: Pods, text: str, scope: NamespaceScope) -> PodSubject:
+def named_pod(cluster: Cluster, text: str, scope: NamespaceScope) -> PodSubject:
     """Return the pod of the cluster that an argument names.
 
     Raises InputError if there is no such pod, or the argument is not a pod's name.
     """
     name, namespace = scope.split(text, Pod, "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest")
     try:
-        return PodSubject(find_pod(pods, name, namespace))
+        return PodSubject(find_pod(cluster.pods, name, namespace))
     except ManifestError as error:
-        if kind_by_name(text) is not None:
-            hint = f"to name a {text}, use {text}/NAME"
-        elif not Path(text).is_dir():
+        if kind_by_name(text) is None:
             raise
-        else:
-            hint = _no_manifests(text)
-        raise ManifestError(error.findings[0].problem, hint=hint) from None
+        raise ManifestError(error.findings[0].problem, hint=f"to name a {text}, use {text}/NAME") from None
 
 
-def _no_manifests(folder: str) -> str:
-    """Return the hint about a folder that has the name of an argument, and is not read."""
-    return f"there is a folder {folder}, which is read as manifests if it is written as {folder}/"
+@contextmanager
+def _or_folder(text: str) -> Iterator[None]:
+    """Say in the error about a name that there is a folder of that name, which is not read."""
+    try:
+        yield
+    except ManifestError as error:
+        if not Path(text).is_dir():
+            raise
+        found = error.findings[0]
+        folder = f"there is a folder {text}, which is read as manifests if it is written as {text}/"
+        raise ManifestError(found.problem, hint="; ".join(filter(None, (found.hint, folder)))) from None
 
 
 # The workload that a request is about: one of the cluster, or one of a manifest.
@@ -500,7 +507,8 @@ class WorkloadRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f'"{name}" is not the name of a workload', hint="give deploy/NAME or sts/NAME")
         if manifests.asked:
             return cluster, _chosen(manifests, name)
-        found = named_workload(cluster.cluster, name, scope)
+        with _or_folder(name):
+            found = named_workload(cluster.cluster, name, scope)
         # Needed for rollouts only.
         from kschedctl.trials.simulate.rollout import restarted
 

@@ -1,1 +1,1 @@
-"""The server of ``serve``: pages and a JSON API over one cluster, computed in worker processes."""
+"""The servers of ``serve`` and ``mcp``: pages, a JSON API and tools of assistants, computed in worker processes."""

@@ -17,6 +17,7 @@ from kschedctl.watch.server import checked
 from kschedctl.web.api import API
 from kschedctl.web.errors import NotFoundError
 from kschedctl.web.guard import Guard
+from kschedctl.web.mcp.endpoint import endpoint
 from kschedctl.web.pages import ROUTES
 from kschedctl.web.problems import respond
 from kschedctl.web.served import ClusterSource, Served
@@ -139,7 +140,7 @@ def create_app(source: ClusterSource, settings: ServeSettings) -> Litestar:
         return served
 
     app = Litestar(
-        route_handlers=[API, PROBES, STATIC, *ROUTES],
+        route_handlers=[API, PROBES, STATIC, *ROUTES, *endpoint(served)],
         dependencies={"served": Provide(provide_served, sync_to_thread=False)},
         exception_handlers={Exception: respond},
         lifespan=[served.lifespan],

@@ -8,9 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event as SourceEvent
 from threading import Lock, Thread
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from litestar import Litestar
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
@@ -28,6 +27,9 @@ from kschedctl.web.jobs import Jobs, job_event
 from kschedctl.web.settings import ServeSettings
 from kschedctl.web.workers.messages import Result, WorkerStart, pickled
 from kschedctl.web.workers.pool import Pool
+
+if TYPE_CHECKING:
+    from litestar import Litestar
 
 # The sources of the cluster that is served: a snapshot, or a running cluster that is followed.
 
@@ -109,6 +111,39 @@ class SnapshotSource:
 
     def start(self) -> bytes:
         return self._start
+
+    def follow(self, changed: Callable[[FeedChanges], None]) -> None:
+        """Do nothing."""
+
+    def publish(self, changes: FeedChanges) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class UnreadSnapshot:
+    """A snapshot that only worker processes read; each that starts with an error reports it.
+
+    Args:
+        request: The snapshot, and the rules that apply to it.
+    """
+
+    is_live: Final = False
+    version: Final = 1
+    problem: Final = ""
+    age: Final[float | None] = None
+
+    def __init__(self, request: ClusterRequest) -> None:
+        self.name = ", ".join(request.source.paths)
+        self._request = request
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._request.load(AnalysisHandle()).cluster
+
+    def start(self) -> bytes:
+        return pickled(WorkerStart(self.version, None, self._request, {}))
 
     def follow(self, changed: Callable[[FeedChanges], None]) -> None:
         """Do nothing."""
@@ -212,6 +247,8 @@ class Served:
 
     source: The source of the cluster, with its version, its age and its problem.
     responses: The number of responses by status.
+    starting: The starts of the processes that answer requests.
+    closing: The ends of what others have started beside it.
     """
 
     def __init__(self, source: ClusterSource, settings: ServeSettings) -> None:
@@ -219,12 +256,17 @@ class Served:
         self.source = source
         self.settings = settings
         self.pool = Pool(source, limits.workers, waiting=limits.waiting, seconds=limits.seconds)
-        self.job_pool = Pool(source, limits.jobs, waiting=limits.jobs_kept, seconds=limits.job_seconds, for_jobs=True)
+        self.job_pool = self.pool
+        if limits.jobs:
+            waiting, seconds = limits.jobs_kept, limits.job_seconds
+            self.job_pool = Pool(source, limits.jobs, waiting=waiting, seconds=seconds, for_jobs=True)
         self.jobs = Jobs(
             self.job_pool, limits.jobs_kept, limits.answer_bytes, lambda job: self.events.publish(job_event(job))
         )
         self.events = Events(limits.streams)
         self.responses: Counter[int] = Counter()
+        self.starting: list[asyncio.Task[None]] = []
+        self.closing: list[Callable[[], None]] = []
 
     async def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call ``function(cluster, *arguments, handle)`` in a process that holds the cluster, and return its value.
@@ -261,7 +303,7 @@ class Served:
         return Event("cluster", self.state())
 
     @asynccontextmanager
-    async def lifespan(self, _: Litestar) -> AsyncIterator[None]:
+    async def lifespan(self, _: "Litestar | None" = None) -> AsyncIterator[None]:
         """Start the processes and follow the cluster, for as long as the server runs."""
         loop = asyncio.get_running_loop()
 
@@ -270,18 +312,20 @@ class Served:
 
         self.source.follow(changed)
         # The server does not wait for them: requests do.
-        starting = [loop.create_task(self.pool.warm()) for _ in range(self.settings.limits.workers)]
+        self.starting = [loop.create_task(self.pool.warm()) for _ in range(self.settings.limits.workers)]
         ticking = loop.create_task(self._tick())
         try:
             yield
         finally:
-            for task in (*starting, ticking):
+            for task in (*self.starting, ticking):
                 task.cancel()
             self.close()
-            await asyncio.gather(*starting, ticking, return_exceptions=True)
+            await asyncio.gather(*self.starting, ticking, return_exceptions=True)
 
     def close(self) -> None:
         """End everything that the server started."""
+        for end in self.closing:
+            end()
         self.jobs.close()
         self.events.close()
         self.source.close()

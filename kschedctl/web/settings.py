@@ -24,7 +24,8 @@ class Limits:
 
     #: The number of processes that answer requests; each holds the cluster.
     workers: int = field(default_factory=lambda: max(1, min(4, available_cores())))
-    #: The number of processes that run jobs; each holds the cluster from its first job on.
+    #: The number of processes that run jobs; each holds the cluster from its first job on. With 0 the processes that
+    #: answer requests run jobs, too.
     jobs: int = 1
     #: The number of requests that may wait for a process; further ones are refused.
     waiting: int = 200

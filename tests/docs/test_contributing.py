@@ -120,18 +120,20 @@ ONLY_DATA = {"batch"}
 STREAMS = {"watch"}
 #: Their answer is a function of a name or a plan, not of a loaded cluster.
 WITHOUT_CLUSTER = {"rule", "sweep", "watch", "snapshot", "serve"}
+#: The answers are those of other commands, in another form.
+ANSWERS_OF_OTHERS = {"mcp"}
 #: The module of a command's own answers, if it is not named after the command.
 OWN_ANSWERS = {"serve": "inventory", "rule": "lint"}
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ONLY_DATA])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ONLY_DATA | ANSWERS_OF_OTHERS])
 def test_command_step_1_types_of_its_answers_are_in_the_schema(name: str) -> None:
     kinds = [kind for command, of in ANSWERS.items() if command.split()[0] == name for kind in of]
     assert kinds, "a line in kschedctl/questions/schema/schema.py names them"
     assert {kind.__module__ for kind in kinds} == {f"kschedctl.questions.{OWN_ANSWERS.get(name, name)}.answer"}
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_CLUSTER])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_CLUSTER | ANSWERS_OF_OTHERS])
 def test_command_step_2_an_analysis_answers_it(name: str) -> None:
     assert (PACKAGE / "questions" / name / "analysis.py").exists()
 

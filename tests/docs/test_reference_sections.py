@@ -23,6 +23,7 @@ from kschedctl.diagnosis.diagnose import (
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
 from kschedctl.objects.releases.release import RELEASES
+from kschedctl.questions.reference import MEANINGS, BeforeFilter, cures
 from kschedctl.questions.sweep.cases import plan_of
 from kschedctl.questions.sweep.plan import PlanStruct
 from kschedctl.scheduler.framework.operands import Operands
@@ -40,8 +41,7 @@ from tools import (
     rules_page,
     sweep_page,
 )
-from tools.reason_meanings import MEANINGS, BeforeFilter
-from tools.reasons_page import REASONS, cures
+from tools.reasons_page import REASONS
 from tools.sweep_page import PARTS
 
 DOCS = ROOT / "docs"

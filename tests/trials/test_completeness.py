@@ -131,6 +131,7 @@ OTHERS: Final = {
     "snapshot",
     "watch",
     "serve",
+    "mcp",
     "completion",
     "version",
     "rule",

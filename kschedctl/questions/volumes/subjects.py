@@ -53,7 +53,7 @@ class ClaimRequest(SubjectRequest, frozen=True, kw_only=True):
             return cluster, list(map(ClaimSubject, claims))
         subjects: list[ClaimSubject | PodSubject] = [*pods]
         subjects += [_stored(cluster, asked) for asked in manifests.otherwise]
-        subjects += [_claim_or_pod(cluster, name, self.scope) for name in self.names if name not in paths]
+        subjects += [claim_or_pod(cluster, name, self.scope) for name in self.names if name not in paths]
         return cluster, subjects
 
 
@@ -63,7 +63,7 @@ def _stored(cluster: LoadedCluster, asked: ObjectSubject) -> ClaimSubject:
     return ClaimSubject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
 
 
-def _claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
+def claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ClaimSubject | PodSubject:
     """Return the claim or pod that an argument names; the claim if there are both."""
     word = text.partition("/")[0] if "/" in text else ""
     kind = kind_by_name(word)
@@ -94,7 +94,7 @@ def _claim_or_pod(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> C
             hint = f"the snapshot has {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"
             raise InputError(f"the snapshot has no claim and no pod {where}", hint=hint)
     require_listed(cluster.cluster, "Pod")
-    return named_pod(cluster.pods, text, scope)
+    return named_pod(cluster.cluster, text, scope)
 
 
 def device_subject(cluster: LoadedCluster, text: str, scope: NamespaceScope) -> ResourceClaim | DeviceClass:

@@ -142,7 +142,7 @@ def read_sources(
     for path in paths:
         root = input_name(path)
         is_other = outside(root, cluster) if cluster else _read_all
-        exclusion = exclusion_below(root) if exclusion_below is not None else is_other
+        exclusion = exclusion_below(root) if exclusion_below is not None and root != STDIN_NAME else is_other
         n_passed = len(summary.passed)
         opened = (_Opened.PACKED_OR_EMPTY if later else _Opened.SMALL) if contents else _Opened.NONE
         for source in _read_path(path, stdin, summary, unpacking, exclusion, opened):

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeVar, cast, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
-from litestar import Request
 from msgspec import Meta
 
 from kschedctl.common.errors import InputError
@@ -26,6 +25,9 @@ from kschedctl.sources.snapshot.files import STDIN
 from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.whatif.edit import Edit, FileEdit
 from kschedctl.trials.whatif.edits import EDITS, Apply, WhatIfs
+
+if TYPE_CHECKING:
+    from litestar import Request
 
 #: The what-ifs that a request can have: those that read no file.
 OFFERED: Final[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, FileEdit))
@@ -353,7 +355,7 @@ _MOST_QUERY: Final = 16_384
 _PARAMETERS_MOST_VALUES: Final = 1000
 
 
-def parameters(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
+def parameters(request: "Request[Any, Any, Any]") -> list[tuple[str, str]]:
     """Return the parameters after the path of an address, in their order.
 
     Raises InputError if they are too long or too many, or not UTF-8.
@@ -364,7 +366,7 @@ def parameters(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
     return _parsed_query(text)
 
 
-async def form_values(request: Request[Any, Any, Any]) -> list[tuple[str, str]]:
+async def form_values(request: "Request[Any, Any, Any]") -> list[tuple[str, str]]:
     """Return the fields of a form that was posted, in their order.
 
     Raises InputError if the body is no form.

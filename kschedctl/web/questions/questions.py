@@ -22,7 +22,7 @@ from kschedctl.questions.answer import Answer
 from kschedctl.questions.capacity.analysis import capacity
 from kschedctl.questions.capacity.answer import CapacityList
 from kschedctl.questions.capacity.request import CapacityRequest
-from kschedctl.questions.cluster_request import ClusterRequest
+from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 from kschedctl.questions.devices.analysis import devices
 from kschedctl.questions.devices.request import DevicesRequest
 from kschedctl.questions.diff.analysis import DiffRequest, diff
@@ -45,11 +45,20 @@ from kschedctl.questions.inventory.analysis import (
 )
 from kschedctl.questions.leader.analysis import leader
 from kschedctl.questions.lint.analysis import report
+from kschedctl.questions.manifests import Manifests
 from kschedctl.questions.nodes.analysis import describe_node, nodes_overview
 from kschedctl.questions.nodes.request import NodesGrouping, NodesRequest
 from kschedctl.questions.pending.analysis import pending
 from kschedctl.questions.pending.request import PendingPods, PendingRequest
-from kschedctl.questions.pod_selection import PodRequest
+from kschedctl.questions.pod_selection import (
+    NamespaceScope,
+    PodRequest,
+    named_member,
+    named_pod,
+    named_workload,
+    names_member,
+    workload_kind,
+)
 from kschedctl.questions.preempt.analysis import preempt
 from kschedctl.questions.preempt.answer import PreemptionList
 from kschedctl.questions.preempt.request import PreemptRequest
@@ -289,6 +298,14 @@ class ManifestQuery(Query, frozen=True, kw_only=True):
     namespace: Annotated[str, Meta(description="Namespace of objects that do not set one.")] = ""
 
 
+class PodQuery(ManifestQuery, frozen=True, kw_only=True):
+    """The pod or workload of a question, if the request has no manifest."""
+
+    pod: Annotated[
+        str, Meta(description="A pod of the cluster as NAMESPACE/NAME, or a workload such as deploy/NAMESPACE/NAME.")
+    ] = ""
+
+
 def explain_pod(
     cluster: LoadedCluster, asked: AskedRequest[ObjectQuery, ExplainRequest], handle: AnalysisHandle
 ) -> Answer:
@@ -326,6 +343,38 @@ def pod_of(cluster: LoadedCluster, namespace: str, name: str) -> PodSubject:
     require_listed(cluster.cluster, "Pod")
     with not_found():
         return PodSubject(find_pod(cluster.pods, name, namespace))
+
+
+def require_pod(asked: Asked[PodQuery]) -> None:
+    """Check that a question is about a pod or a manifest.
+
+    Raises InputError if it is about neither, or both.
+    """
+    if bool(asked.query.pod) == bool(asked.body.strip()):
+        raise InputError("either a pod or a manifest is needed", path="pod", hint="give one of them")
+
+
+def asked_pods(
+    cluster: LoadedCluster, asked: Asked[PodQuery], handle: AnalysisHandle
+) -> tuple[LoadedCluster, list[PodSubject]]:
+    """Return the cluster with the changes to try, and the pods that a question is about.
+
+    Raises InputError if there is no such pod, or the manifests cannot be read.
+    """
+    text, namespace = asked.query.pod, asked.query.namespace
+    if not text:
+        changed, pods = new_pods(cluster, asked, namespace, handle)
+        _require_namespace(changed, namespace)
+        return changed, pods
+    _require_namespace(cluster, namespace)
+    changed = asked.over(cluster, handle)
+    require_listed(changed.cluster, "Pod")
+    scope = NamespaceScope(namespace, not namespace, ClusterSource())
+    with not_found():
+        if workload_kind(text):
+            return Manifests((named_workload(changed.cluster, text, scope),)).pods(changed, handle)
+        find = named_member if names_member(text) else named_pod
+        return changed, [find(changed.cluster, text, scope)]
 
 
 def new_pods(
@@ -419,12 +468,6 @@ def _object(cluster: LoadedCluster, kind: type[T], name: str, namespace: str = "
 # Questions that take long, and run as jobs: drains, simulations, capacity and comparison.
 
 
-class CapacityQuery(ManifestQuery, frozen=True, kw_only=True):
-    """The pod to copy, if the request has no manifest."""
-
-    pod: Annotated[str, Meta(description="A pod of the cluster, as NAMESPACE/NAME.")] = ""
-
-
 #: The other snapshots, by path: a process reads each once.
 _LOADED: Final[dict[str, LoadedCluster]] = {}
 
@@ -470,40 +513,13 @@ def _require_namespace(cluster: LoadedCluster, namespace: str, new: Iterable[Api
         require_namespace(cluster.cluster, namespace)
 
 
-def require_pod(asked: Asked[CapacityQuery]) -> None:
-    """Check that a question about copies is about a pod or a manifest.
-
-    Raises InputError if it is not, or about both.
-    """
-    if bool(asked.query.pod) == bool(asked.body.strip()):
-        raise InputError("either a pod or a manifest is needed", path="pod", hint="give one of them")
-
-
 def count_copies(
-    cluster: LoadedCluster, asked: AskedRequest[CapacityQuery, CapacityRequest], handle: AnalysisHandle
+    cluster: LoadedCluster, asked: AskedRequest[PodQuery, CapacityRequest], handle: AnalysisHandle
 ) -> Answer:
     """Count how many more copies of a pod or workload fit, and show what stops the next copy."""
-    changed, pods = pods_to_copy(cluster, asked, handle)
+    changed, pods = asked_pods(cluster, asked, handle)
     answers = capacity(changed, dataclasses.replace(asked.request, pod=tuple(pods)), handle)
     return answers[0] if len(answers) == 1 else CapacityList(items=answers)
-
-
-def pods_to_copy(
-    cluster: LoadedCluster, asked: Asked[CapacityQuery], handle: AnalysisHandle
-) -> tuple[LoadedCluster, list[PodSubject]]:
-    """Return the cluster with the changes to try, and the pods to copy.
-
-    Raises InputError if there is no such pod, or the manifests cannot be read.
-    """
-    query = asked.query
-    if not query.pod:
-        changed, pods = new_pods(cluster, asked, query.namespace, handle)
-        _require_namespace(changed, query.namespace)
-        return changed, pods
-    namespace, _, name = query.pod.rpartition("/")
-    _require_namespace(cluster, query.namespace)
-    changed = asked.over(cluster, handle)
-    return changed, [pod_of(changed, namespace or query.namespace or "default", name)]
 
 
 def compare(cluster: LoadedCluster, asked: Asked[CompareQuery], handle: AnalysisHandle) -> Answer:

@@ -70,7 +70,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         body=Body.OPTIONAL,
         is_job=True,
         check=ask.require_pod,
-        find=ask.pods_to_copy,
+        find=ask.asked_pods,
     ),
     Question("/diff", ask.compare, (diff.Diff,), method="POST", is_job=True, find=ask.other_snapshot),
     *(

@@ -17,7 +17,8 @@ class WorkerStart:
     """The first message to a worker: the cluster."""
 
     version: int
-    snapshot: Snapshot
+    #: The snapshot; ``None`` if the worker reads it.
+    snapshot: Snapshot | None
     #: The rules that apply to it.
     request: ClusterRequest
     #: The invalid objects that the snapshot does not contain, as in ``watch.cache.Cache``.

@@ -36,10 +36,15 @@ class FollowedCluster:
     """A cluster with a scheduler over it, to which changes are applied.
 
     cluster: The current cluster, as of its last change.
+
+    Raises KschedctlError if its snapshot cannot be read.
     """
 
     def __init__(self, start: WorkerStart) -> None:
-        self.cluster: LoadedCluster = start.request.over(start.snapshot, AnalysisHandle())
+        request, handle = start.request, AnalysisHandle()
+        self.cluster: LoadedCluster = request.over(start.snapshot or request.read(handle), handle)
+        if start.snapshot is None:
+            request.require_nodes(self.cluster).require_nodes()
         self._cache = Cache(self.cluster.cluster, left_out=start.left_out)
         self._compactions = 0
         self._is_live = not start.request.source.paths
@@ -109,7 +114,11 @@ def work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         start: WorkerStart = pickle.loads(pipe.recv_bytes())
-        followed = FollowedCluster(start)
+        try:
+            followed = FollowedCluster(start)
+        except KschedctlError as error:
+            pipe.send(Failure(_portable(error)))
+            return
         pipe.send(Result(None, start.version))
         del start
         # The collector would look at the whole cluster again and again.
@@ -195,6 +204,7 @@ class Worker:
             start: Returns the cluster as a pickled ``WorkerStart``; called in the worker's thread.
 
         Raises WorkerDiedError if the process ended at once.
+        Raises KschedctlError if it reads the snapshot, and cannot.
         """
         await asyncio.get_running_loop().run_in_executor(self._thread, self._start, start)
 
@@ -203,9 +213,11 @@ class Worker:
         self._theirs.close()
         try:
             self._pipe.send_bytes(start())
-            self._pipe.recv()
+            reply: Result | Failure = self._pipe.recv()
         except (EOFError, OSError):
             raise WorkerDiedError from None
+        if isinstance(reply, Failure) and reply.error is not None:
+            raise reply.error
 
     async def run(
         self,

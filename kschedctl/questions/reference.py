@@ -1,14 +1,30 @@
-"""The meaning of every reason that kube-scheduler gives, by plugin: for the page docs/reasons.md.
+"""The texts that explain the words of answers: diagnoses, and the reasons that kube-scheduler gives.
 
-A reason with operands is described by their documentation; only the others are described here.
+A diagnosis is described by its rule, and a reason with operands by theirs; only the other reasons are described here.
 """
 
-from collections.abc import Mapping
+import inspect
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kschedctl.objects.releases.rules import POD_GROUPS_1_37, POD_GROUPS_1_38
+from kschedctl.diagnosis.diagnose import (
+    cluster_rules,
+    last_rule,
+    rules_of_failed,
+    rules_of_gated,
+    rules_of_placed,
+    rules_of_unscheduled,
+)
+from kschedctl.diagnosis.rules.other_schedulers import other_scheduler, two_schedulers
+from kschedctl.diagnosis.rules.unstarted import unstarted
+from kschedctl.objects.releases.release import LATEST
+from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, POD_GROUPS_1_37, POD_GROUPS_1_38
 from kschedctl.scheduler.devices.explain import NotAllocated
+from kschedctl.scheduler.framework.interface import Plugin
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.plugins import node_ports as ports
 from kschedctl.scheduler.plugins import volume_restrictions as restrictions
@@ -21,11 +37,14 @@ from kschedctl.scheduler.plugins.node_declared_features import UndeclaredFeature
 from kschedctl.scheduler.plugins.node_resources.fit import InsufficientResource
 from kschedctl.scheduler.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes
 from kschedctl.scheduler.plugins.pod_topology_spread.filtering import SkewTooHigh
+from kschedctl.scheduler.plugins.registry import IN_TREE_PLUGINS, in_tree_registry
 from kschedctl.scheduler.plugins.taint_toleration import UntoleratedTaint
 from kschedctl.scheduler.plugins.topology import NoTopologyLabel
 from kschedctl.scheduler.plugins.volume_zone import OtherZone
 from kschedctl.scheduler.preemption.result import NoLowerPriority
 from kschedctl.scheduler.volumes import reasons as volumes
+
+# Reasons, by plugin.
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,3 +284,107 @@ MEANINGS: Final[Mapping[str, Mapping[str, Meaning]]] = {
         "preemption: No preemption victims found for incoming pod": (NoLowerPriority,),
     },
 }
+
+
+#: Reasons that no single plugin gives: the key in `MEANINGS`, the heading, and the text below it.
+_OTHERS: Final = {
+    "": ("Several PreFilter plugins", "Each plugin names the nodes that it allows, and no node is allowed by all."),
+    "Score": ("Errors of Score plugins", "The scheduling cycle ends with an error."),
+    "PostFilter": (
+        "After Filter: preemption and claims",
+        "The last part of the message of an event, after the reasons of the nodes.",
+    ),
+}
+
+
+def reasons(notes: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> dict[str, Mapping[str, str]]:
+    """Return what each in-tree plugin does, with its reasons, as Markdown by its name, below the heading of its part.
+
+    Args:
+        notes: What to add to a reason, by plugin and reason.
+    """
+    gates = dict.fromkeys((GENERIC_WORKLOAD, *LATEST.gate_dependencies), True)
+    release = LATEST.with_features(gates)
+    points = in_tree_registry().extension_points(release)
+    weights = dict(release.default_plugins)
+    plugins = {}
+    for name, plugin in IN_TREE_PLUGINS.items():
+        weight = f" Its weight in the default profile is {weights[name]}." if weights.get(name) else ""
+        used = f"Extension points: {', '.join(f'`{point}`' for point in sorted(map(str, points[name])))}.{weight}"
+        own = "" if plugin.remedies is Plugin.remedies else _proposal(plugin.remedies.__doc__)
+        plugins[name] = "\n".join((description(plugin), "", used, *_table(name, own, notes.get(name, {}))))
+    others = {title: "\n".join((text, *_table(key, "", notes.get(key, {})))) for key, (title, text) in _OTHERS.items()}
+    return {"Plugins": plugins, "Other reasons": others}
+
+
+def description(plugin: type[Plugin]) -> str:
+    """Return the documentation of a plugin, without its name in front: its own, or that of its module or package."""
+    own, _, _ = (inspect.getdoc(plugin) or "").rpartition("\n\nUpstream: ")
+    module, package = sys.modules[plugin.__module__], sys.modules[plugin.__module__.rpartition(".")[0]]
+    text = own or (package if module.__name__.endswith(".plugin") else module).__doc__ or ""
+    text = text.strip().removeprefix(f"{plugin.name}: ").replace("``", "`")
+    return text[:1].upper() + text[1:]
+
+
+def cures(operands: type[Operands]) -> str:
+    """Return the cures that the operands of a reason propose, in one sentence; empty if there are none."""
+    return "" if operands.remedies is Operands.remedies else _proposal(operands.remedies.__doc__)
+
+
+def _table(plugin: str, own_cures: str, notes: Mapping[str, str]) -> Iterator[str]:
+    """Yield the table of a plugin's reasons; ``own_cures`` help against those that have no operands."""
+    if plugin not in MEANINGS:
+        yield from ("", "It rejects no pod.")
+        return
+    rows: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for reason, meaning in MEANINGS[plugin].items():
+        rows[_meaning(meaning), _cures(meaning, own_cures)].append(f"`{reason}`{notes.get(reason, '')}")
+    yield from ("", "| reason | meaning | cures that are tried |", "|---|---|---|")
+    yield from (f"| {'<br>'.join(reasons)} | {text} | {tried} |" for (text, tried), reasons in rows.items())
+
+
+def _meaning(meaning: Meaning) -> str:
+    if isinstance(meaning, str | BeforeFilter):
+        return meaning if isinstance(meaning, str) else meaning.text
+    return _joined(((operands.__doc__ or "").partition("\n")[0] for operands in meaning), " Or: ").replace("``", "`")
+
+
+def _cures(meaning: Meaning, own_cures: str) -> str:
+    if isinstance(meaning, str | BeforeFilter):
+        return own_cures if isinstance(meaning, BeforeFilter) and own_cures else "-"
+    return _joined(filter(None, map(cures, meaning)), " ").replace("``", "`") or "-"
+
+
+def _proposal(docstring: str | None) -> str:
+    """Return the first line of a docstring, ``Propose to do this, or to do that.``, as an instruction."""
+    text = (docstring or "").partition("\n")[0].removeprefix("Propose to ").replace(", or to ", ", or ")
+    return (text[:1].upper() + text[1:]).replace(", to ", ", ")
+
+
+def _joined(texts: Iterable[str], separator: str) -> str:
+    return separator.join(dict.fromkeys(texts))
+
+
+# Diagnoses.
+
+
+def diagnoses() -> dict[str, Mapping[str, str]]:
+    """Return the text of each diagnosis as Markdown, by the heading of its part and its name (``lost-label``)."""
+    parts = {
+        "Pods that are not scheduled, the most important cause first": (
+            *rules_of_unscheduled(),
+            last_rule(),
+            two_schedulers,
+        ),
+        "Pods that kube-scheduler does not try": (*rules_of_gated(), other_scheduler),
+        "Pods for which kube-scheduler returns an error": rules_of_failed(),
+        "Pods that are scheduled and do not start": (*rules_of_placed(), unstarted),
+        "Workloads, nodes and components of the cluster": cluster_rules(),
+    }
+    return {title: dict(_named(rule) for rule in rules) for title, rules in parts.items()}
+
+
+def _named(rule: object) -> tuple[str, str]:
+    name = rule.__name__.removesuffix("_of_placed")  # type: ignore[attr-defined]
+    text = inspect.getdoc(getattr(sys.modules[rule.__module__], name)) or ""
+    return name.replace("_", "-"), text.replace("``", "`")

@@ -1,0 +1,68 @@
+"""``kschedctl mcp``."""
+
+import logging
+import sys
+from typing import Annotated, Final
+
+import typer
+
+from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.declared import unfolded
+
+_PACKAGES: Final = ("mcp", "mcp_types")
+
+
+@unfolded
+def mcp(
+    *,
+    cluster: ClusterOptions,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option("--compare", metavar="PATH", help="Snapshot that the cluster can be compared with."),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="SECONDS", min=1, max=86400, help="Time limit of an answer.")
+    ] = 600.0,
+) -> None:
+    """Answer the questions of an assistant about a cluster, over the Model Context Protocol (MCP).
+
+    The assistant starts this command and talks to it on standard input and output; docs/agents.md has the settings of
+    common ones. Every question is a tool: explain, pending, drain and others. A running cluster is followed by watch
+    requests and never written to; nothing but the answers leaves this machine. kschedctl serve answers the same
+    protocol over HTTP, at /mcp.
+    """
+    request = cluster.request()
+    if "-" in (*request.source.paths, *(compare or ())):
+        raise typer.BadParameter("standard input is where the assistant asks: name a file", param_hint="--snapshot")
+
+    import asyncio
+    from dataclasses import replace
+
+    from kschedctl.cli.streams import say
+    from kschedctl.common.errors import InputError
+    from kschedctl.common.extras import install_command
+    from kschedctl.web.served import LiveSource, Served, UnreadSnapshot
+    from kschedctl.web.settings import Limits, ServeSettings
+
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(name)s: %(message)s")
+    if sys.stdin.isatty():
+        say("kschedctl: an assistant starts this command and asks on standard input: see docs/agents.md")
+    sources = (replace(request.source, paths=(path,), cluster="") for path in compare or ())
+    others = tuple(replace(request, source=source) for source in sources)
+    settings = ServeSettings(compare=others, limits=Limits(workers=1, jobs=0, waiting=20, seconds=time_limit))
+    source = UnreadSnapshot(request) if request.source.paths else LiveSource(request)
+
+    async def run() -> None:
+        served = Served(source, settings)
+        async with served.lifespan():
+            # The process that answers reads the cluster while this one imports the protocol.
+            await asyncio.sleep(0)
+            try:
+                from kschedctl.web.mcp.server import serve_stdio
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] not in _PACKAGES:
+                    raise
+                raise InputError("mcp needs the protocol", hint=f"install it: {install_command('mcp')}") from None
+            await serve_stdio(served)
+
+    asyncio.run(run())
