@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedctl.web.mcp.calls import CLUSTER, PAGES, SCHEME
+from kschedctl.web.mcp.calls import CLUSTER, PAGES, SCHEME, pairs
 from kschedctl.web.mcp.server import TASKS
 from kschedctl.web.mcp.tools import TOOLS, input_schema, read
 from tests.docs.test_pages import CODE, OTHER, check_command
@@ -103,7 +103,7 @@ def test_what_ifs_are_those_that_the_page_names() -> None:
 
 @pytest.mark.parametrize("arguments", CALLS)
 def test_calls_can_be_made(arguments: dict[str, Any]) -> None:
-    read("explain", arguments, ())
+    read("explain", pairs(arguments), ())
 
 
 def test_there_is_a_call() -> None:

@@ -36,20 +36,37 @@ def is_job(name: str) -> bool:
     return name in TOOLS and TOOLS[name].is_job
 
 
+def pairs(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return arguments as an address has them: a list is a parameter with several values.
+
+    Raises InputError if a value is an object, or a list of other things than texts and numbers.
+    """
+    found = []
+    for name, value in arguments.items():
+        for each in value if isinstance(value, list) else () if value is None else (value,):
+            if not isinstance(each, str | int | float):
+                raise InputError("is neither a text nor a number", path=name)
+            found.append((name, str(each).lower() if isinstance(each, bool) else str(each)))
+    return tuple(found)
+
+
 def answer(
     cluster: LoadedCluster,
     name: str,
-    arguments: Mapping[str, Any],
+    values: tuple[tuple[str, str], ...],
     compare: tuple[ClusterRequest, ...],
     handle: AnalysisHandle,
 ) -> tuple[bytes, str]:
     """Call a tool, and return the JSON of `Shortened` and the text of the command.
 
+    Args:
+        values: The arguments, as `pairs` returns them.
+
     Raises KschedctlError if an argument is wrong, or the question cannot be answered.
     """
     from kschedctl.web.mcp.tools import answer, read
 
-    _, asked, detail = read(name, arguments, compare)
+    _, asked, detail = read(name, values, compare)
     return answer(cluster, name, asked, detail, handle)
 
 

@@ -42,8 +42,8 @@ from kschedctl.common.text.characters import printable
 from kschedctl.common.text.json_text import encodable
 from kschedctl.common.wording import listed
 from kschedctl.web.access import user_of
-from kschedctl.web.errors import BrokenWorkerError
-from kschedctl.web.mcp.calls import CLUSTER, PAGES, SCHEME, answer, is_job, page, tools
+from kschedctl.web.errors import BrokenWorkerError, TookTooLongError
+from kschedctl.web.mcp.calls import CLUSTER, PAGES, SCHEME, answer, is_job, page, pairs, tools
 from kschedctl.web.served import Served
 from kschedctl.web.workers.messages import Progress
 
@@ -153,11 +153,14 @@ class QuestionServer:
                 reply = await pool.run(
                     answer,
                     params.name,
-                    params.arguments or {},
+                    pairs(params.arguments or {}),
                     served.settings.compare,
                     progressed=reports.report,
                     user=user,
                 )
+        except TookTooLongError as error:
+            text = f"{error.summary}\n  ask for less, or start the server with a larger --time-limit"
+            return CallToolResult(content=[_text(text)], is_error=True)
         except KschedctlError as error:
             return CallToolResult(content=[_text("\n".join(map(_shown, error.lines())))], is_error=True)
         except Exception:

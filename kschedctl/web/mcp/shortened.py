@@ -73,8 +73,7 @@ def shortened(answer: Answer, view: View, detail: Detail, notices: Sequence[str]
     if not isinstance(summary, str):
         # The text of lint ends with its counts.
         summary = text.rpartition("\n")[2]
-    said = tuple(printable(encodable(each)) for each in notices[:_MOST_FIELDS])
-    result = Shortened(printable(encodable(summary)), said)
+    result = Shortened(_line(summary), tuple(map(_line, notices[:_MOST_FIELDS])))
     size = detail.size
     tried = _ITEMS[2:] if detail is Detail.SUMMARY else _ITEMS
     for most in tried if size.data else (None,):
@@ -89,6 +88,11 @@ def shortened(answer: Answer, view: View, detail: Detail, notices: Sequence[str]
         left_out = (LeftOut("answer", 0, 1),)
         encoded = msgspec.json.encode(msgspec.structs.replace(result, left_out=left_out, more=_more(detail)))
     return encoded, "\n".join(_lines(text, size.text, detail))
+
+
+def _line(text: str) -> str:
+    line = printable(encodable(text))
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
 def _more(detail: Detail) -> str:

@@ -267,7 +267,7 @@ def arguments_of(line: str, question: Question) -> dict[str, Any] | None:
 
 
 def read(
-    name: str, arguments: Mapping[str, Any], compare: tuple[ClusterRequest, ...]
+    name: str, values: Iterable[tuple[str, str]], compare: tuple[ClusterRequest, ...]
 ) -> tuple[Question, Asked[Query], Detail]:
     """Read the arguments of a tool.
 
@@ -278,30 +278,16 @@ def read(
         hint = f"did you mean {listed(close, 'or')}?" if close else f"the tools are {listed([*TOOLS], most=len(TOOLS))}"
         raise InputError(f'there is no tool "{name}"', hint=hint)
     question = TOOLS[name]
-    given = dict(arguments)
-    wanted, manifest = given.pop(DETAIL, Detail.SUMMARY), given.pop(MANIFEST, None)
-    if wanted not in [*Detail]:
+    given = list(values)
+    wanted = [text for key, text in given if key == DETAIL] or [Detail.SUMMARY.value]
+    manifests = [text for key, text in given if key == MANIFEST]
+    if wanted[-1] not in [*Detail]:
         raise InputError(f"is not one of {listed([*Detail])}", path=DETAIL)
-    if manifest is not None and (not isinstance(manifest, str) or question.body is Body.NONE):
-        problem = "is not a text" if question.body is not Body.NONE else "this tool takes no manifest"
-        raise InputError(
-            problem, path=MANIFEST, hint="give YAML or JSON as one text" if question.body is not Body.NONE else ""
-        )
-    body = (manifest or "").encode("utf-8", "replace")
-    values = [(key, text) for key, value in given.items() for text in _texts(key, value)]
-    return question, question.asked({}, values, body, compare), Detail(wanted)
-
-
-def _texts(name: str, value: Any) -> Iterable[str]:
-    """Return a value as the texts of a parameter.
-
-    Raises InputError if it is an object, or a list of other things than texts and numbers.
-    """
-    values = value if isinstance(value, list) else () if value is None else (value,)
-    for each in values:
-        if not isinstance(each, str | int | float):
-            raise InputError("is neither a text nor a number", path=name)
-        yield str(each).lower() if isinstance(each, bool) else str(each)
+    if manifests and question.body is Body.NONE:
+        raise InputError("this tool takes no manifest", path=MANIFEST)
+    body = "\n---\n".join(manifests).encode("utf-8", "replace")
+    others = [(key, text) for key, text in given if key not in (DETAIL, MANIFEST)]
+    return question, question.asked({}, others, body, compare), Detail(wanted[-1])
 
 
 def answer(

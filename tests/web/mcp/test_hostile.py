@@ -14,6 +14,7 @@ from mcp.client.client import Client
 import kschedctl
 from benchmarks import synthetic
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.web.mcp.calls import pairs
 from kschedctl.web.mcp.tools import answer, read
 from tests.paths import ROOT
 from tests.web.mcp.asking import DEPLOYMENT, SHOP, asked, calls, over_http, over_stdio, text_of
@@ -97,7 +98,7 @@ def test_names_of_the_cluster_stay_on_one_line(tmp_path: Path) -> None:
     synthetic.write_list(path, (*nodes, pod))
     loaded = kschedctl.load(path)
     for tool, arguments in (("pending", {}), ("explain", {"pod": loaded.pods[0].key}), ("nodes", {}), ("simulate", {})):
-        _, question, detail = read(tool, {**arguments, "detail": "nodes"}, ())
+        _, question, detail = read(tool, pairs({**arguments, "detail": "nodes"}), ())
         data, text = answer(loaded.engine, tool, question, detail, AnalysisHandle())
         said = json.loads(data)
         for line in (*text.split("\n"), said["summary"], *said.get("notices", ())):
@@ -112,6 +113,7 @@ HOSTILE: dict[str, Any] = {
     "control characters": ("explain", {"pod": "a\x00\x1b[2J\n/b"}),
     "many values": ("explain", {"pod": "shop/web-7", "cordon": ["node-1"] * 5000}),
     "nested lists": ("nodes", {"selector": [[["a"]]]}),
+    "lists in lists": ("nodes", {"selector": json.loads("[" * 400 + "]" * 400)}),
     "an object": ("drain", {"node": {"a": 1}}),
     "a number": ("drain", {"node": 1e308, "surge": 10**400}),
     "a bomb of YAML": ("lint", {"manifest": BOMB}),

@@ -8,6 +8,7 @@ import pytest
 import kschedctl
 from benchmarks import synthetic
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.web.mcp.calls import pairs
 from kschedctl.web.mcp.shortened import Detail
 from kschedctl.web.mcp.tools import TOOLS, answer, output_schema, read
 from tests.web.mcp.asking import calls
@@ -27,7 +28,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> kschedctl.SchedulingClust
 @pytest.mark.parametrize("tool", sorted({*TOOLS} - {"provision", "diff", "rollout"}))
 def test_a_summary_has_at_most_20_kb(large: kschedctl.SchedulingCluster, tool: str) -> None:
     pod = next(pod.key for pod in large.pods if not pod.spec.node_name)
-    _, question, detail = read(tool, calls(pod, "node-1")[tool], ())
+    _, question, detail = read(tool, pairs(calls(pod, "node-1")[tool]), ())
     data, text = answer(large.engine, tool, question, detail, AnalysisHandle())
     message = {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(data)}
     assert len(json.dumps(message, ensure_ascii=False).encode()) < 20_000
@@ -38,7 +39,7 @@ def test_what_is_left_out_is_counted(large: kschedctl.SchedulingCluster) -> None
     pod = next(pod.key for pod in large.pods if not pod.spec.node_name)
 
     def ask(detail: Detail) -> tuple[dict[str, object], str]:
-        _, question, _ = read("explain", {"pod": pod}, ())
+        _, question, _ = read("explain", pairs({"pod": pod}), ())
         data, text = answer(large.engine, "explain", question, detail, AnalysisHandle())
         return json.loads(data), text
 

@@ -10,6 +10,7 @@ import pytest
 import kschedctl
 from kschedctl.common.errors import InputError, KschedctlError
 from kschedctl.questions.handle import AnalysisHandle
+from kschedctl.web.mcp.calls import pairs
 from kschedctl.web.mcp.shortened import Detail
 from kschedctl.web.mcp.tools import TOOLS, answer, description, input_schema, output_schema, read
 from tests.paths import ROOT
@@ -21,7 +22,7 @@ KINDS = {kind.__struct_config__.tag: tool for tool in TOOLS for kind in TOOLS[to
 
 
 def ask(cluster: kschedctl.SchedulingCluster, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    _, question, detail = read(tool, arguments, ())
+    _, question, detail = read(tool, pairs(arguments), ())
     data, text = answer(cluster.engine, tool, question, detail, AnalysisHandle())
     return json.loads(data), text
 
@@ -46,7 +47,7 @@ def test_a_tool_is_described(tool: str) -> None:
     assert "description" not in json.dumps(given["$defs"]).replace('"description": {', "")
     for example in taken.get("examples", ()):
         jsonschema.validate(example, taken)
-        read(tool, example, ())
+        read(tool, pairs(example), ())
 
 
 def test_examples_are_those_of_the_command() -> None:
@@ -121,7 +122,7 @@ def test_a_tool_answers(shop: kschedctl.SchedulingCluster, tool: str, arguments:
         ("explain", {"pods": "shop/web-7"}, '"pods" is not a parameter here\n  did you mean pod?'),
         ("explain", {"pod": "shop/web-7", "suggest": 101}, "suggest: "),
         ("explain", {"pod": {"name": "web-7"}}, "pod: is neither a text nor a number"),
-        ("explain", {"manifest": {"kind": "Pod"}}, "manifest: is not a text\n  give YAML or JSON as one text"),
+        ("explain", {"manifest": {"kind": "Pod"}}, "manifest: is neither a text nor a number"),
         ("explain", {"manifest": "kind: Pod"}, ""),
         ("explain", {"pod": "shop/web-7", "detail": "most"}, "detail: is not one of summary, nodes and all"),
         ("drain", {"node": ["node-99"]}, "the cluster has no node node-99\n  did you mean node-9?"),
