@@ -37,10 +37,12 @@ def mcp(
 
     import asyncio
     from dataclasses import replace
+    from importlib import import_module
 
     from kschedctl.cli.streams import say
     from kschedctl.common.errors import InputError
     from kschedctl.common.extras import install_command
+    from kschedctl.web.mcp.calls import tools
     from kschedctl.web.served import LiveSource, Served, UnreadSnapshot
     from kschedctl.web.settings import Limits, ServeSettings
 
@@ -55,14 +57,14 @@ def mcp(
     async def run() -> None:
         served = Served(source, settings)
         async with served.lifespan():
-            # The process that answers reads the cluster while this one imports the protocol.
-            await asyncio.sleep(0)
+            # The process that answers reads the cluster and imports the questions, while this one imports the protocol.
+            listing = asyncio.ensure_future(served.ask(tools))
             try:
-                from kschedctl.web.mcp.server import serve_stdio
+                server = await asyncio.to_thread(import_module, "kschedctl.web.mcp.server")
             except ModuleNotFoundError as error:
                 if (error.name or "").partition(".")[0] not in _PACKAGES:
                     raise
                 raise InputError("mcp needs the protocol", hint=f"install it: {install_command('mcp')}") from None
-            await serve_stdio(served)
+            await server.serve_stdio(served, listing)
 
     asyncio.run(run())

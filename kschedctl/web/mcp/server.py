@@ -113,10 +113,12 @@ class QuestionServer:
 
     Args:
         served: The cluster, and the processes that answer.
+        listing: The descriptions of tools, if a process is already asked for them.
     """
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, listing: "asyncio.Future[Any] | None" = None) -> None:
         self._served = served
+        self._listing = listing
         self._tools: list[Tool] = []
         self.protocol: Final[Server[Any]] = Server(
             "kschedctl",
@@ -140,7 +142,7 @@ class QuestionServer:
     async def _list_tools(self, context: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         if not self._tools:
             # The schemas are made from the types of all answers, which only the processes import that answer.
-            described = await self._served.ask(tools)
+            described = await (self._listing or self._served.ask(tools))
             self._tools = [Tool(**each, annotations=_READS_ONLY) for each in described]
         return ListToolsResult(tools=self._tools)
 
@@ -272,12 +274,15 @@ def _shown(text: str) -> str:
     return printable(encodable(text))
 
 
-async def serve_stdio(served: Served) -> None:
+async def serve_stdio(served: Served, listing: "asyncio.Future[Any]") -> None:
     """Serve the client on standard input and output; the processes of the server are starting.
+
+    Args:
+        listing: The descriptions of tools.
 
     Raises KschedctlError if the cluster cannot be read.
     """
-    serving = asyncio.ensure_future(QuestionServer(served).run_stdio())
+    serving = asyncio.ensure_future(QuestionServer(served, listing).run_stdio())
     await asyncio.wait((serving, *served.starting), return_when=asyncio.FIRST_COMPLETED)
     try:
         for started in served.starting:
@@ -286,3 +291,4 @@ async def serve_stdio(served: Served) -> None:
         await serving
     finally:
         serving.cancel()
+        listing.cancel()
