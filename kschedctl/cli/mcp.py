@@ -28,18 +28,20 @@ def mcp(
 
     The assistant starts this command and talks to it on standard input and output; docs/agents.md has the settings of
     common ones. Every question is a tool: explain, pending, drain and others. A running cluster is followed by watch
-    requests and never written to; nothing but the answers leaves this machine. kschedctl serve answers the same
-    protocol over HTTP, at /mcp.
+    requests and never written to. kschedctl serve answers the same protocol over HTTP, at /mcp.
     """
     request = cluster.request()
     if "-" in (*request.source.paths, *(compare or ())):
         raise typer.BadParameter("standard input is where the assistant asks: name a file", param_hint="--snapshot")
 
     import asyncio
+    import os
+    import signal
+    from contextlib import suppress
     from dataclasses import replace
     from importlib import import_module
 
-    from kschedctl.cli.streams import say
+    from kschedctl.cli.streams import ExitCode, say
     from kschedctl.common.errors import InputError
     from kschedctl.common.extras import install_command
     from kschedctl.web.mcp.calls import tools
@@ -56,6 +58,14 @@ def mcp(
 
     async def run() -> None:
         served = Served(source, settings)
+
+        def interrupted() -> None:
+            # The thread that reads standard input cannot be ended.
+            served.close()
+            os._exit(ExitCode.INTERRUPTED)
+
+        with suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
         async with served.lifespan():
             # The process that answers reads the cluster and imports the questions, while this one imports the protocol.
             listing = asyncio.ensure_future(served.ask(tools))

@@ -222,6 +222,8 @@ class PodSlots:
             return slots
         first = _First(self._first.records, nodes)
         first.__dict__.update(self._first.__dict__)
+        # Other pods have no row on other nodes.
+        first.__dict__.pop("without_row", None)
         n_first, n_later = len(first), end - len(first)
         first._rows = nodes.row
         first.node_row, first.nominated_row = _with_new_rows(

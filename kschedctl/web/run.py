@@ -95,6 +95,8 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, and then the server."""
         self._served.events.close()
+        for end in self._served.closing:
+            end()
         await super().shutdown(sockets)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.rules import VictimTies
 from kschedctl.objects.resources import RequestRules
@@ -174,3 +175,14 @@ def test_many_pods_that_go_at_once() -> None:
     cluster = make_cluster([make_node("a")], [make_pod(f"p{i}", node="a") for i in range(40)])
     left = cluster.with_pods(removed=range(0, 40, 2))
     assert [record.metadata.name for record in left.pods.records] == [f"p{i}" for i in range(1, 40, 2)]
+
+
+def test_a_node_that_comes_back_has_its_pods_again() -> None:
+    a, b, c = (make_node(name, cpu="4") for name in "abc")
+    bound, nominated = make_pod("bound", node="b", requests={"cpu": "3"}), make_pod("nominated", nominated="b")
+    cluster = make_cluster([a, b], [bound, nominated])
+    for nodes in ([a, b, c], [a], [a, b]):
+        cluster = cluster.with_nodes(nodes)
+    assert cluster.pods.node_row.tolist() == [1, PENDING]
+    assert cluster.pods.on_node(1).tolist() == [0]
+    assert cluster.pods.nominated.tolist() == [1]

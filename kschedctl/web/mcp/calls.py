@@ -36,6 +36,10 @@ def is_job(name: str) -> bool:
     return name in TOOLS and TOOLS[name].is_job
 
 
+#: The largest number of an argument.
+_LARGEST: Final = 2**63
+
+
 def pairs(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return arguments as an address has them: a list is a parameter with several values.
 
@@ -46,6 +50,8 @@ def pairs(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         for each in value if isinstance(value, list) else () if value is None else (value,):
             if not isinstance(each, str | int | float):
                 raise InputError("is neither a text nor a number", path=name)
+            if isinstance(each, int) and abs(each) > _LARGEST:
+                raise InputError("is too large a number", path=name)
             found.append((name, str(each).lower() if isinstance(each, bool) else str(each)))
     return tuple(found)
 

@@ -11,7 +11,7 @@ from litestar.handlers import ASGIRouteHandler
 from kschedctl.web.served import Served
 
 #: The time after which a session without requests ends, in seconds.
-_IDLE_SECONDS: Final = 600.0
+_IDLE_SECONDS: Final = 120.0
 
 
 class Endpoint:
@@ -64,6 +64,10 @@ class Endpoint:
             if starting.done():
                 raise
             starting.set_exception(error)
+        finally:
+            # The next request tries again.
+            self._starting = None
+            starting.cancel()
 
     def close(self) -> None:
         """End all sessions."""

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from anyio import BrokenResourceError, ClosedResourceError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -42,10 +44,11 @@ from kschedctl.common.text.characters import printable
 from kschedctl.common.text.json_text import encodable
 from kschedctl.common.wording import listed
 from kschedctl.web.access import user_of
-from kschedctl.web.errors import BrokenWorkerError, TookTooLongError
+from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError
 from kschedctl.web.mcp.calls import CLUSTER, PAGES, SCHEME, answer, is_job, page, pairs, tools
 from kschedctl.web.served import Served
 from kschedctl.web.workers.messages import Progress
+from kschedctl.web.workers.worker import WorkerDiedError
 
 _LOG: Final = logging.getLogger("kschedctl.web")
 _MARKDOWN: Final = "text/markdown"
@@ -120,6 +123,8 @@ class QuestionServer:
         self._served = served
         self._listing = listing
         self._tools: list[Tool] = []
+        #: The long questions that have not ended, by user.
+        self._long: Counter[str] = Counter()
         self.protocol: Final[Server[Any]] = Server(
             "kschedctl",
             version=version("kschedctl"),
@@ -142,15 +147,24 @@ class QuestionServer:
     async def _list_tools(self, context: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         if not self._tools:
             # The schemas are made from the types of all answers, which only the processes import that answer.
-            described = await (self._listing or self._served.ask(tools))
+            # A listing that fails is asked for anew; that of the start is not only for the request that is cancelled.
+            listing, self._listing = self._listing, None
+            described = await (self._served.ask(tools) if listing is None else asyncio.shield(listing))
             self._tools = [Tool(**each, annotations=_READS_ONLY) for each in described]
         return ListToolsResult(tools=self._tools)
 
     async def _call_tool(self, context: _Context, params: CallToolRequestParams) -> CallToolResult:
         served = self._served
+        pool = served.job_pool if served.job_pool is not served.pool and is_job(params.name) else served.pool
+        user = user_of(context.request.scope, served.settings) if context.request is not None else ""
+        # One user leaves places for the long questions of others.
+        left = served.settings.limits.jobs_kept - served.job_pool.waiting
         try:
-            pool = served.job_pool if served.job_pool is not served.pool and is_job(params.name) else served.pool
-            user = user_of(context.request.scope, served.settings) if context.request is not None else ""
+            self._long[user] += pool is not served.pool
+            if self._long[user] > max(left, 1):
+                raise BusyError(
+                    f"{self._long[user] - 1} of your questions have not ended; the places left are for others"
+                )
             with _Reports(context) as reports:
                 reply = await pool.run(
                     answer,
@@ -161,13 +175,16 @@ class QuestionServer:
                     user=user,
                 )
         except TookTooLongError as error:
-            text = f"{error.summary}\n  ask for less, or start the server with a larger --time-limit"
+            limit = "--time-limit" if pool is served.pool else "--job-time-limit"
+            text = f"{error.summary}\n  ask for less, or start the server with a larger {limit}"
             return CallToolResult(content=[_text(text)], is_error=True)
         except KschedctlError as error:
             return CallToolResult(content=[_text("\n".join(map(_shown, error.lines())))], is_error=True)
         except Exception:
             _LOG.exception("tool %s failed", printable(params.name))
             return CallToolResult(content=[_text(str(BrokenWorkerError()))], is_error=True)
+        finally:
+            self._long[user] -= pool is not served.pool
         data, text = reply.value
         return CallToolResult(content=[_text(text)], structured_content=msgspec.json.decode(data))
 
@@ -271,7 +288,7 @@ def _text(text: str) -> TextContent:
 
 def _shown(text: str) -> str:
     """Return a line of text that quotes what comes from outside."""
-    return printable(encodable(text))
+    return printable(encodable(text.replace("standard input", "the manifest")))
 
 
 async def serve_stdio(served: Served, listing: "asyncio.Future[Any]") -> None:
@@ -289,6 +306,14 @@ async def serve_stdio(served: Served, listing: "asyncio.Future[Any]") -> None:
             if started.done():
                 started.result()
         await serving
+    except WorkerDiedError:
+        raise BrokenWorkerError(
+            "the process that reads the cluster was killed, possibly because memory ran out"
+        ) from None
+    except BaseExceptionGroup as errors:
+        # The client is gone.
+        if errors.split((OSError, BrokenResourceError, ClosedResourceError))[1] is not None:
+            raise
     finally:
         serving.cancel()
         listing.cancel()

@@ -1,5 +1,6 @@
 """An answer that fits the context window of a model: long lists are cut, with counts."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
@@ -82,7 +83,8 @@ def shortened(answer: Answer, view: View, detail: Detail, notices: Sequence[str]
         left_out = tuple(LeftOut(field, *counts) for field, counts in islice(outline.counts.items(), _MOST_FIELDS))
         whole = msgspec.structs.replace(result, answer=data, left_out=left_out, more=_more(detail) if left_out else "")
         encoded = msgspec.json.encode(whole)
-        if not size.data or len(encoded) <= size.data:
+        # Some transports write characters beyond ASCII as escapes.
+        if not size.data or len(encoded) + 5 * (len(encoded) - len(encoded.decode())) <= size.data:
             break
     else:
         left_out = (LeftOut("answer", 0, 1),)
@@ -103,10 +105,14 @@ def _more(detail: Detail) -> str:
 def _lines(text: str, most: int, detail: Detail) -> Iterator[str]:
     left, lines = most, text.split("\n")
     for number, line in enumerate(lines):
-        left -= len(line.encode()) + 1
-        if most and left < 0:
+        # Messages have the text as JSON, in which some characters are several.
+        size = len(json.dumps(line)) if most else 0
+        if size > left:
+            if left > _LONGEST and size > most // 2:
+                yield f"{line[: left // 6]}..."
             yield f"... {len(lines) - number} more lines: {_more(detail)}"
             return
+        left -= size
         yield line
 
 

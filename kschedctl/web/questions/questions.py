@@ -540,6 +540,6 @@ def other_snapshot(cluster: LoadedCluster, asked: Asked[CompareQuery], handle: A
     others = {other.source.paths[0]: other for other in asked.compare}
     to = asked.query.to or next(iter(others), "")
     if to not in others:
-        known = f"the snapshots are {listed(tuple(others))}" if others else "kschedctl serve --compare PATH"
+        known = f"the snapshots are {listed(tuple(others))}" if others else "start the server with --compare PATH"
         raise InputError("the server was not started with this snapshot to compare with", path="to", hint=known)
     return others[to]

@@ -30,6 +30,8 @@ T = TypeVar("T")
 _STEP: Final = 0.1
 #: The cluster of a what-if has few objects but whole columns: left to itself, the collector frees a cycle too late.
 _TASKS_BETWEEN_COLLECTIONS: Final = 16
+#: Objects that live through a long task are not looked at in the other collections.
+_TASKS_BETWEEN_FULL_COLLECTIONS: Final = 512
 
 
 class FollowedCluster:
@@ -133,7 +135,7 @@ def work(pipe: Connection) -> None:
                 if not message.number % _TASKS_BETWEEN_COLLECTIONS:
                     # Cycles are found among the objects of these tasks; a search through all others takes ten times as
                     # long.
-                    gc.collect(1)
+                    gc.collect(1 if message.number % _TASKS_BETWEEN_FULL_COLLECTIONS else 2)
 
 
 def _done(cluster: LoadedCluster, task: Task, handle: WorkerHandle) -> Result | Failure:
