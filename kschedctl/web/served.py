@@ -1,6 +1,7 @@
 """The state of the server: the current cluster, its processes, its jobs and its listeners."""
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.common.errors import InputError
 from kschedctl.objects.coordination import Lease, LeaseCandidate
 from kschedctl.objects.meta import ApiObject
 from kschedctl.questions.cluster_request import ClusterRequest
@@ -127,6 +129,8 @@ class UnreadSnapshot:
 
     Args:
         request: The snapshot, and the rules that apply to it.
+
+    Raises InputError if there is no such snapshot.
     """
 
     is_live: Final = False
@@ -135,6 +139,9 @@ class UnreadSnapshot:
     age: Final[float | None] = None
 
     def __init__(self, request: ClusterRequest) -> None:
+        for path in request.source.paths:
+            if not os.path.lexists(path):
+                raise InputError("there is no such file or folder", where=path)
         self.name = ", ".join(request.source.paths)
         self._request = request
 

@@ -115,12 +115,13 @@ def json_text(value: JsonValue) -> bytes:
 def _decoded(text: JsonText, type_: Any) -> Any:
     try:
         return msgspec.json.decode(text, type=type_)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        # Before 0.23, msgspec raises Python's own error for text that is not UTF-8.
+        if isinstance(error, UnicodeDecodeError) or "UTF-8" in str(error):
+            raise InputError("holds text that is not UTF-8", hint="save it as UTF-8") from None
         # msgspec does not fully check text that it skips, so a bad escape is only found here.
         problem = str(error).removeprefix("JSON is malformed: ").partition(" (byte")[0]
         raise InputError(f"is not valid JSON: {problem}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"holds text that is not UTF-8: {error.reason}", hint="save it as UTF-8") from None
     except RecursionError:
         raise InputError("is nested too deeply") from None
 

@@ -131,9 +131,7 @@ def test_other_fields_keep_their_values_on_the_exact_road() -> None:
         ),
         pytest.param(b"[1]", "[1] is a list, an object is expected", id="no-object"),
         pytest.param(
-            b'{"metadata":{"name":"\xff"}}',
-            "holds text that is not UTF-8: invalid start byte\n  save it as UTF-8",
-            id="not-utf-8",
+            b'{"metadata":{"name":"\xff"}}', "holds text that is not UTF-8\n  save it as UTF-8", id="not-utf-8"
         ),
         pytest.param(
             rb'{"metadata":{"name":"\x"}}', "is not valid JSON: invalid escape character in string", id="escape"
