@@ -2,24 +2,20 @@
 
 import logging
 import sys
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.declared import unfolded
-
-_PACKAGES: Final = ("mcp", "mcp_types")
+from kschedctl.cli.options.shared import CompareOption
 
 
 @unfolded
 def mcp(
     *,
     cluster: ClusterOptions,
-    compare: Annotated[
-        list[str] | None,
-        typer.Option("--compare", metavar="PATH", help="Snapshot that the cluster can be compared with."),
-    ] = None,
+    compare: CompareOption = None,
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", min=1, max=86400, help="Time limit of an answer.")
     ] = 600.0,
@@ -34,16 +30,21 @@ def mcp(
     if "-" in (*request.source.paths, *(compare or ())):
         raise typer.BadParameter("standard input is where the assistant asks: name a file", param_hint="--snapshot")
 
+    from importlib.util import find_spec
+
+    from kschedctl.common.errors import InputError
+    from kschedctl.common.extras import install_command
+
+    if find_spec("mcp") is None:
+        raise InputError("mcp needs the protocol", hint=f"install it: {install_command('mcp')}")
+
     import asyncio
     import os
     import signal
     from contextlib import suppress
-    from dataclasses import replace
     from importlib import import_module
 
     from kschedctl.cli.streams import ExitCode, say
-    from kschedctl.common.errors import InputError
-    from kschedctl.common.extras import install_command
     from kschedctl.web.mcp.calls import tools
     from kschedctl.web.served import LiveSource, Served, UnreadSnapshot
     from kschedctl.web.settings import Limits, ServeSettings
@@ -51,8 +52,7 @@ def mcp(
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(name)s: %(message)s")
     if sys.stdin.isatty():
         say("kschedctl: an assistant starts this command and asks on standard input: see docs/agents.md")
-    sources = (replace(request.source, paths=(path,), cluster="") for path in compare or ())
-    others = tuple(replace(request, source=source) for source in sources)
+    others = tuple(map(request.of_snapshot, compare or ()))
     settings = ServeSettings(compare=others, limits=Limits(workers=1, jobs=0, waiting=20, seconds=time_limit))
     source = UnreadSnapshot(request) if request.source.paths else LiveSource(request)
 
@@ -69,12 +69,7 @@ def mcp(
         async with served.lifespan():
             # The process that answers reads the cluster and imports the questions, while this one imports the protocol.
             listing = asyncio.ensure_future(served.ask(tools))
-            try:
-                server = await asyncio.to_thread(import_module, "kschedctl.web.mcp.server")
-            except ModuleNotFoundError as error:
-                if (error.name or "").partition(".")[0] not in _PACKAGES:
-                    raise
-                raise InputError("mcp needs the protocol", hint=f"install it: {install_command('mcp')}") from None
+            server = await asyncio.to_thread(import_module, "kschedctl.web.mcp.server")
             await server.serve_stdio(served, listing)
 
     asyncio.run(run())

@@ -8,6 +8,7 @@ import typer
 
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.declared import OptionGroup, unfolded
+from kschedctl.cli.options.shared import CompareOption
 
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 8080
@@ -107,14 +108,7 @@ class LimitOptions(OptionGroup):
 
 @unfolded
 def serve(
-    *,
-    cluster: ClusterOptions,
-    compare: Annotated[
-        list[str] | None,
-        typer.Option("--compare", metavar="PATH", help="Snapshot that the cluster can be compared with."),
-    ] = None,
-    access: AccessOptions,
-    limits: LimitOptions,
+    *, cluster: ClusterOptions, compare: CompareOption = None, access: AccessOptions, limits: LimitOptions
 ) -> None:
     """Serve pages and a JSON API about a cluster, for a team or for one's own browser.
 
@@ -166,9 +160,7 @@ def serve(
         hosts=frozenset(name.lower() for name in access.allowed_host or ()),
         token=read_token(access.token_file, warn) if access.token_file else "",
         proxy_headers=tuple(name.lower() for name in access.trusted_proxy_header or ()),
-        compare=tuple(
-            replace(request, source=replace(request.source, paths=(path,), cluster="")) for path in compare or ()
-        ),
+        compare=tuple(map(request.of_snapshot, compare or ())),
         limits=replace(own, workers=limits.workers) if limits.workers else own,
     )
     # A snapshot that cannot be read is an error now, not in the first comparison.

@@ -130,6 +130,10 @@ class ClusterRequest:
             return self
         return replace(self, source=replace(self.source, read_namespace=namespace))
 
+    def of_snapshot(self, path: str) -> ClusterRequest:
+        """Return the request of another snapshot, with the same rules."""
+        return replace(self, source=replace(self.source, paths=(path,), cluster=""))
+
     def read(self, handle: AnalysisHandle) -> Snapshot:
         """Read the snapshot that ``over`` runs a scheduler on; errors are those of ``kschedctl.load``."""
         return self.source.read(handle, call_extenders=self.call_extenders)

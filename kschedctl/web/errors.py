@@ -4,6 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kschedctl.common.errors import InputError, KschedctlError
+from kschedctl.sources.snapshot.files import STDIN_NAME
+
+
+def lines_of(error: KschedctlError) -> tuple[str, ...]:
+    """Return the lines of an error; what is read as standard input is the manifest of a request."""
+    return tuple(line.replace(STDIN_NAME, "the manifest") for line in error.lines())
 
 
 class NotFoundError(InputError):

@@ -12,13 +12,12 @@ from msgspec import Meta
 from kschedctl.common.errors import ClusterError, InputError, KschedctlError, ManifestError, UnsupportedError
 from kschedctl.common.text.characters import printable
 from kschedctl.common.text.json_text import encodable, encoded_json
+from kschedctl.sources.snapshot.files import STDIN_NAME
 from kschedctl.web.errors import BrokenWorkerError, BusyError, NotFoundError, TookTooLongError
 from kschedctl.web.pages.sheet import problem_page
 
 _LOG: Final = logging.getLogger("kschedctl.web")
 MEDIA_TYPE: Final = "application/problem+json"
-#: Standard input, as readers of manifests call the body of a request.
-_STDIN: Final = "standard input"
 #: The status of each error; the first type that matches counts.
 _STATUS: Final[tuple[tuple[type[KschedctlError], HTTPStatus], ...]] = (
     (NotFoundError, HTTPStatus.NOT_FOUND),
@@ -96,4 +95,4 @@ def respond(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
 
 
 def _readable(text: str) -> str:
-    return encodable(text.replace(_STDIN, "the request's body"))
+    return encodable(text.replace(STDIN_NAME, "the request's body"))

@@ -83,18 +83,31 @@ class ClusterSource(Protocol):
         """Stop following the cluster."""
 
 
-class SnapshotSource:
-    """A snapshot, which never changes.
+class UnmovedSource:
+    """The part of a source that all snapshots share: they never change."""
+
+    is_live: Final = False
+    version: Final = 1
+    problem: Final = ""
+
+    def follow(self, changed: Callable[[FeedChanges], None]) -> None:
+        """Do nothing."""
+
+    def publish(self, changes: FeedChanges) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class SnapshotSource(UnmovedSource):
+    """A snapshot that the server reads.
 
     Args:
         request: The snapshot, and the rules that apply to it.
 
     Raises KschedctlError if the snapshot cannot be read, or a scheduler cannot run over it.
     """
-
-    is_live: Final = False
-    version: Final = 1
-    problem: Final = ""
 
     def __init__(self, request: ClusterRequest) -> None:
         handle = AnalysisHandle()
@@ -114,18 +127,9 @@ class SnapshotSource:
     def start(self) -> bytes:
         return self._start
 
-    def follow(self, changed: Callable[[FeedChanges], None]) -> None:
-        """Do nothing."""
 
-    def publish(self, changes: FeedChanges) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class UnreadSnapshot:
-    """A snapshot that only worker processes read; each that starts with an error reports it.
+class UnreadSnapshot(UnmovedSource):
+    """A snapshot that only worker processes read; their start raises the error if they cannot.
 
     Args:
         request: The snapshot, and the rules that apply to it.
@@ -133,9 +137,6 @@ class UnreadSnapshot:
     Raises InputError if there is no such snapshot.
     """
 
-    is_live: Final = False
-    version: Final = 1
-    problem: Final = ""
     age: Final[float | None] = None
 
     def __init__(self, request: ClusterRequest) -> None:
@@ -151,15 +152,6 @@ class UnreadSnapshot:
 
     def start(self) -> bytes:
         return pickled(WorkerStart(self.version, None, self._request, {}))
-
-    def follow(self, changed: Callable[[FeedChanges], None]) -> None:
-        """Do nothing."""
-
-    def publish(self, changes: FeedChanges) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 class LiveSource:

@@ -103,7 +103,7 @@ def test_what_ifs_are_those_that_the_page_names() -> None:
 
 @pytest.mark.parametrize("arguments", CALLS)
 def test_calls_can_be_made(arguments: dict[str, Any]) -> None:
-    read("explain", pairs(arguments), ())
+    read("explain", pairs(arguments))
 
 
 def test_there_is_a_call() -> None:

@@ -167,6 +167,9 @@ AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", hel
 EveryNamespaceOption = Annotated[
     bool, typer.Option("--all-namespaces", "-A", help="Use all namespaces, as without this option.")
 ]
+CompareOption = Annotated[
+    list[str] | None, typer.Option("--compare", metavar="PATH", help="Snapshot that the cluster can be compared with.")
+]
 SelectorOption = Annotated[
     str,
     typer.Option(

@@ -70,10 +70,9 @@ def answer(
 
     Raises KschedctlError if an argument is wrong, or the question cannot be answered.
     """
-    from kschedctl.web.mcp.tools import answer, read
+    from kschedctl.web.mcp.tools import answer
 
-    _, asked, detail = read(name, values, compare)
-    return answer(cluster, name, asked, detail, handle)
+    return answer(cluster, name, values, compare, handle)
 
 
 # The pages that explain answers.

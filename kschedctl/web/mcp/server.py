@@ -44,7 +44,7 @@ from kschedctl.common.text.characters import printable
 from kschedctl.common.text.json_text import encodable
 from kschedctl.common.wording import listed
 from kschedctl.web.access import user_of
-from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError
+from kschedctl.web.errors import BrokenWorkerError, BusyError, TookTooLongError, lines_of
 from kschedctl.web.mcp.calls import CLUSTER, PAGES, SCHEME, answer, is_job, page, pairs, tools
 from kschedctl.web.served import Served
 from kschedctl.web.workers.messages import Progress
@@ -179,12 +179,14 @@ class QuestionServer:
             text = f"{error.summary}\n  ask for less, or start the server with a larger {limit}"
             return CallToolResult(content=[_text(text)], is_error=True)
         except KschedctlError as error:
-            return CallToolResult(content=[_text("\n".join(map(_shown, error.lines())))], is_error=True)
+            return CallToolResult(content=[_text("\n".join(map(_shown, lines_of(error))))], is_error=True)
         except Exception:
             _LOG.exception("tool %s failed", printable(params.name))
             return CallToolResult(content=[_text(str(BrokenWorkerError()))], is_error=True)
         finally:
             self._long[user] -= pool is not served.pool
+            if not self._long[user]:
+                del self._long[user]
         data, text = reply.value
         return CallToolResult(content=[_text(text)], structured_content=msgspec.json.decode(data))
 
@@ -216,7 +218,7 @@ class QuestionServer:
         try:
             text = await self._served.ask(page, params.uri)
         except KschedctlError as error:
-            raise MCPError(INVALID_PARAMS, "; ".join(_shown(line.strip()) for line in error.lines())) from None
+            raise MCPError(INVALID_PARAMS, "; ".join(_shown(line.strip()) for line in lines_of(error))) from None
         kind = "text/plain" if params.uri == CLUSTER else _MARKDOWN
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=kind, text=encodable(text))])
 
@@ -288,7 +290,7 @@ def _text(text: str) -> TextContent:
 
 def _shown(text: str) -> str:
     """Return a line of text that quotes what comes from outside."""
-    return printable(encodable(text.replace("standard input", "the manifest")))
+    return printable(encodable(text))
 
 
 async def serve_stdio(served: Served, listing: "asyncio.Future[Any]") -> None:

@@ -108,7 +108,7 @@ def _lines(text: str, most: int, detail: Detail) -> Iterator[str]:
         # Messages have the text as JSON, in which some characters are several.
         size = len(json.dumps(line)) if most else 0
         if size > left:
-            if left > _LONGEST and size > most // 2:
+            if not number:
                 yield f"{line[: left // 6]}..."
             yield f"... {len(lines) - number} more lines: {_more(detail)}"
             return

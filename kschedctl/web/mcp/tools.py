@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Final
 
@@ -13,7 +13,7 @@ from msgspec import Meta
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed, similar
 from kschedctl.questions.answer import Answer
-from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
+from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.devices.analysis import devices
 from kschedctl.questions.devices.request import DevicesRequest
 from kschedctl.questions.explain.analysis import explain, explain_daemon_set
@@ -24,7 +24,7 @@ from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.questions.lint.analysis import report
 from kschedctl.questions.lint.document import LintView
 from kschedctl.questions.nodes.request import NodesRequest
-from kschedctl.questions.pod_selection import NamespaceScope, named_workload, workload_kind
+from kschedctl.questions.pod_selection import named_workload, workload_kind
 from kschedctl.questions.preempt.analysis import preempt
 from kschedctl.questions.preempt.answer import PreemptionList
 from kschedctl.questions.preempt.request import PreemptRequest
@@ -113,7 +113,7 @@ def roll_out(cluster: LoadedCluster, asked: Asked[WorkloadQuery], handle: Analys
         if workload_kind(name) is None:
             raise InputError(f'"{name}" names no workload', path="workload", hint="give deploy/NAMESPACE/NAME")
         changed = asked.over(cluster, handle)
-        found = named_workload(changed.cluster, name, NamespaceScope(namespace, not namespace, ClusterSource()))
+        found = named_workload(changed.cluster, name, ask.scope_of(namespace))
         return RolloutRequest(restarted(found.obj)).answer(changed, handle)
     manifests = asked.manifests(handle, namespace)
     rolled = [one for one in manifests.asked if isinstance(one.obj, ROLLED)]
@@ -132,15 +132,14 @@ def show_volumes(cluster: LoadedCluster, asked: Asked[ClaimQuery], handle: Analy
         return ask.show_claims(cluster, Asked(query, asked.what_ifs), handle)
     changed = asked.over(cluster, handle)
     require_namespace(changed.cluster, namespace)
-    subject = claim_or_pod(changed, name, NamespaceScope(namespace, not namespace, ClusterSource()))
+    subject = claim_or_pod(changed, name, ask.scope_of(namespace))
     return volumes(changed, VolumesRequest(subjects=(subject,)), handle)[0]
 
 
 def show_devices(cluster: LoadedCluster, asked: Asked[DeviceQuery], handle: AnalysisHandle) -> Answer:
     """Show the nodes with the devices of a claim or class, or all devices."""
     changed, name = asked.over(cluster, handle), asked.query.name
-    scope = NamespaceScope("", True, ClusterSource())
-    subjects = (device_subject(changed, name, scope),) if name else ()
+    subjects = (device_subject(changed, name, ask.scope_of("")),) if name else ()
     return devices(changed, DevicesRequest(subjects=subjects), handle)[0]
 
 
@@ -267,8 +266,8 @@ def arguments_of(line: str, question: Question) -> dict[str, Any] | None:
 
 
 def read(
-    name: str, values: Iterable[tuple[str, str]], compare: tuple[ClusterRequest, ...]
-) -> tuple[Question, Asked[Query], Detail]:
+    name: str, values: Sequence[tuple[str, str]], compare: tuple[ClusterRequest, ...] = ()
+) -> tuple[Asked[Query], Detail]:
     """Read the arguments of a tool.
 
     Raises InputError if there is no such tool or parameter, or a value cannot be read.
@@ -278,25 +277,29 @@ def read(
         hint = f"did you mean {listed(close, 'or')}?" if close else f"the tools are {listed([*TOOLS], most=len(TOOLS))}"
         raise InputError(f'there is no tool "{name}"', hint=hint)
     question = TOOLS[name]
-    given = list(values)
-    wanted = [text for key, text in given if key == DETAIL] or [Detail.SUMMARY.value]
-    manifests = [text for key, text in given if key == MANIFEST]
+    wanted = [text for key, text in values if key == DETAIL] or [Detail.SUMMARY.value]
+    manifests = [text for key, text in values if key == MANIFEST]
     if wanted[-1] not in [*Detail]:
         raise InputError(f"is not one of {listed([*Detail])}", path=DETAIL)
     if manifests and question.body is Body.NONE:
         raise InputError("this tool takes no manifest", path=MANIFEST)
     body = "\n---\n".join(manifests).encode("utf-8", "replace")
-    others = [(key, text) for key, text in given if key not in (DETAIL, MANIFEST)]
-    return question, question.asked({}, others, body, compare), Detail(wanted[-1])
+    others = [(key, text) for key, text in values if key not in (DETAIL, MANIFEST)]
+    return question.asked({}, others, body, compare), Detail(wanted[-1])
 
 
 def answer(
-    cluster: LoadedCluster, question: str, asked: Asked[Any], detail: Detail, handle: AnalysisHandle
+    cluster: LoadedCluster,
+    name: str,
+    values: Sequence[tuple[str, str]],
+    compare: tuple[ClusterRequest, ...],
+    handle: AnalysisHandle,
 ) -> tuple[bytes, str]:
-    """Answer the question of a tool: the JSON of `Shortened`, and the text of the command."""
+    """Answer the question of a tool; parameters and errors are those of ``calls.answer``."""
+    asked, detail = read(name, values, compare)
     wide = detail is not Detail.SUMMARY
-    if question == "lint":
+    if name == "lint":
         linted = answer_of(ask.linted_manifest, cluster, asked, handle)
         return shortened(report(linted), LintView(linted=linted, wide=wide), detail, handle.notices)
-    found: Answer = answer_of(TOOLS[question].run, cluster, asked, handle)
+    found: Answer = answer_of(TOOLS[name].run, cluster, asked, handle)
     return shortened(found, View(wide=wide), detail, handle.notices)

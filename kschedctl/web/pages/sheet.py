@@ -24,6 +24,7 @@ from kschedctl.questions.nodes.analysis import describe_node, nodes_overview
 from kschedctl.questions.nodes.answer import NodesOverview
 from kschedctl.questions.nodes.request import NodesRequest
 from kschedctl.trials.loaded_cluster import LoadedCluster
+from kschedctl.web.errors import lines_of
 from kschedctl.web.pages.visit import Links, ServerState, Values, Visit, address_values, local_path
 from kschedctl.web.questions.question import OFFERED, Asked, Query, answer_of
 from kschedctl.web.questions.registry import BY_NAME, QUESTIONS
@@ -31,8 +32,6 @@ from kschedctl.web.questions.registry import BY_NAME, QUESTIONS
 T = TypeVar("T")
 #: The characters that may be invisible. Lines and tabs of a manifest stay as they are.
 _NOT_PLAIN: Final = re.compile(r"[^\n\t -~]")
-#: The name of a manifest in errors: it was sent, and is no file.
-_STDIN: Final = "standard input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ def error_blocks(error: KschedctlError) -> Iterator[Block]:
 
 def error_lines(error: KschedctlError) -> tuple[str, ...]:
     """Return the lines of an error, the problem first."""
-    return tuple(line.strip().replace(_STDIN, "the manifest") for line in error.lines())
+    return tuple(map(str.strip, lines_of(error)))
 
 
 def age_of(server: ServerState) -> str:

@@ -354,6 +354,11 @@ def require_pod(asked: Asked[PodQuery]) -> None:
         raise InputError("either a pod or a manifest is needed", path="pod", hint="give one of them")
 
 
+def scope_of(namespace: str) -> NamespaceScope:
+    """Return the scope of a name that may have no namespace: it is looked for in all, or in the only one."""
+    return NamespaceScope(namespace, not namespace, ClusterSource())
+
+
 def asked_pods(
     cluster: LoadedCluster, asked: Asked[PodQuery], handle: AnalysisHandle
 ) -> tuple[LoadedCluster, list[PodSubject]]:
@@ -369,7 +374,7 @@ def asked_pods(
     _require_namespace(cluster, namespace)
     changed = asked.over(cluster, handle)
     require_listed(changed.cluster, "Pod")
-    scope = NamespaceScope(namespace, not namespace, ClusterSource())
+    scope = scope_of(namespace)
     with not_found():
         if workload_kind(text):
             return Manifests((named_workload(changed.cluster, text, scope),)).pods(changed, handle)

@@ -15,7 +15,7 @@ import kschedctl
 from benchmarks import synthetic
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.web.mcp.calls import pairs
-from kschedctl.web.mcp.tools import answer, read
+from kschedctl.web.mcp.tools import answer
 from tests.paths import ROOT
 from tests.web.mcp.asking import DEPLOYMENT, SHOP, asked, calls, over_http, over_stdio, text_of
 from tests.web.running import running
@@ -98,8 +98,8 @@ def test_names_of_the_cluster_stay_on_one_line(tmp_path: Path) -> None:
     synthetic.write_list(path, (*nodes, pod))
     loaded = kschedctl.load(path)
     for tool, arguments in (("pending", {}), ("explain", {"pod": loaded.pods[0].key}), ("nodes", {}), ("simulate", {})):
-        _, question, detail = read(tool, pairs({**arguments, "detail": "nodes"}), ())
-        data, text = answer(loaded.engine, tool, question, detail, AnalysisHandle())
+        values = pairs({**arguments, "detail": "nodes"})
+        data, text = answer(loaded.engine, tool, values, (), AnalysisHandle())
         said = json.loads(data)
         for line in (*text.split("\n"), said["summary"], *said.get("notices", ())):
             assert not line.lstrip().startswith("Ignore")

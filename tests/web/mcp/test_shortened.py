@@ -10,7 +10,7 @@ from benchmarks import synthetic
 from kschedctl.questions.handle import AnalysisHandle
 from kschedctl.web.mcp.calls import pairs
 from kschedctl.web.mcp.shortened import Detail
-from kschedctl.web.mcp.tools import TOOLS, answer, output_schema, read
+from kschedctl.web.mcp.tools import TOOLS, answer, output_schema
 from tests.web.mcp.asking import calls
 
 
@@ -28,8 +28,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> kschedctl.SchedulingClust
 @pytest.mark.parametrize("tool", sorted({*TOOLS} - {"provision", "diff", "rollout"}))
 def test_a_summary_has_at_most_20_kb(large: kschedctl.SchedulingCluster, tool: str) -> None:
     pod = next(pod.key for pod in large.pods if not pod.spec.node_name)
-    _, question, detail = read(tool, pairs(calls(pod, "node-1")[tool]), ())
-    data, text = answer(large.engine, tool, question, detail, AnalysisHandle())
+    data, text = answer(large.engine, tool, pairs(calls(pod, "node-1")[tool]), (), AnalysisHandle())
     message = {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(data)}
     assert len(json.dumps(message, ensure_ascii=False).encode()) < 20_000
     jsonschema.validate(json.loads(data), output_schema(tool))
@@ -39,8 +38,8 @@ def test_what_is_left_out_is_counted(large: kschedctl.SchedulingCluster) -> None
     pod = next(pod.key for pod in large.pods if not pod.spec.node_name)
 
     def ask(detail: Detail) -> tuple[dict[str, object], str]:
-        _, question, _ = read("explain", pairs({"pod": pod}), ())
-        data, text = answer(large.engine, "explain", question, detail, AnalysisHandle())
+        values = pairs({"pod": pod, "detail": detail.value})
+        data, text = answer(large.engine, "explain", values, (), AnalysisHandle())
         return json.loads(data), text
 
     summary, _ = ask(Detail.SUMMARY)

@@ -22,8 +22,7 @@ KINDS = {kind.__struct_config__.tag: tool for tool in TOOLS for kind in TOOLS[to
 
 
 def ask(cluster: kschedctl.SchedulingCluster, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    _, question, detail = read(tool, pairs(arguments), ())
-    data, text = answer(cluster.engine, tool, question, detail, AnalysisHandle())
+    data, text = answer(cluster.engine, tool, pairs(arguments), (), AnalysisHandle())
     return json.loads(data), text
 
 
@@ -47,7 +46,7 @@ def test_a_tool_is_described(tool: str) -> None:
     assert "description" not in json.dumps(given["$defs"]).replace('"description": {', "")
     for example in taken.get("examples", ()):
         jsonschema.validate(example, taken)
-        read(tool, pairs(example), ())
+        read(tool, pairs(example))
 
 
 def test_examples_are_those_of_the_command() -> None:
