@@ -150,3 +150,9 @@ def test_metrics_without_the_client_say_what_to_install(monkeypatch: pytest.Monk
     assert printed.err == (
         f"error: --metrics: metrics need the Prometheus client\n  install it: {install_command('watch')}\n"
     )
+
+
+def test_an_assistant_needs_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    printed = run("mcp", "--snapshot", str(FIXTURES / "shop/cluster"))
+    assert printed == Printed(2, "", f"error: mcp needs the protocol\n  install it: {install_command('mcp')}\n")
