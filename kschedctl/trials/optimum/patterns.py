@@ -10,11 +10,13 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from kschedctl.common.processes import available_cores
 from kschedctl.trials.optimum.goals import Goal, Opened
 from kschedctl.trials.optimum.kinds import Placement
 from kschedctl.trials.optimum.program import Linear, Patience, Program, Relaxed, total
@@ -84,6 +86,14 @@ class Patterns:
         for known, site in zip(self.of_site, self.sites, strict=True):
             for pattern in (tuple(on[row]) for row in site.rows if row in on):
                 known[pattern] = known.get(pattern, 0) + 1
+
+    def price(self, worths: Sequence[Mapping[int, float]]) -> list[tuple[Pattern, float]]:
+        """Return, by the worth of a pod of each kind at each site, the best pattern and a limit that none exceeds.
+
+        Sites are priced on all cores, as no price depends on another.
+        """
+        with ThreadPoolExecutor(available_cores()) as threads:
+            return list(threads.map(_Pricing.best, self.pricing, worths))
 
     def bound(self, goal: Goal, reached: Reached, deadline: float) -> float | None:
         """Generate patterns until none improves a goal, and return a limit that no placement exceeds.
@@ -177,8 +187,8 @@ class _Master:
         """Add the best pattern of each site; return what all patterns can add to the value, and True if any is new."""
         slack, fresh = 0.0, False
         assert self.relaxation is not None
-        for s, row in enumerate(self.nodes):
-            pattern, value = self.patterns.pricing[s].best(self._worth(s))
+        best = self.patterns.price([self._worth(s) for s in range(len(self.nodes))])
+        for s, (row, (pattern, value)) in enumerate(zip(self.nodes, best, strict=True)):
             gain = max(value + self.opening[s], 0.0) - self.relaxation.duals[row]
             if gain > _TINY:
                 slack += gain * self.patterns.sites[s].n_nodes
@@ -190,11 +200,12 @@ class _Master:
         draw = random.Random(1)
         duals = [self._worth(s) for s in range(len(self.nodes))]
         for _ in range(_VARIATIONS):
+            if time.monotonic() > deadline:
+                return
             factors = [draw.uniform(1 - _VARIED_BY, 1 + _VARIED_BY) for _ in self.question.kinds]
-            for s, worth in enumerate(duals):
-                if time.monotonic() > deadline:
-                    return
-                self._learn(s, self.patterns.pricing[s].best({k: each * factors[k] for k, each in worth.items()})[0])
+            best = self.patterns.price([{k: each * factors[k] for k, each in worth.items()} for worth in duals])
+            for s, (pattern, _) in enumerate(best):
+                self._learn(s, pattern)
 
     def _worth(self, s: int) -> dict[int, float]:
         """Return the value of a pod of each kind that a pattern of a site holds.

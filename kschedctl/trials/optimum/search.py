@@ -76,7 +76,7 @@ def exclude(model: Model, cut: Cut) -> None:
 
 
 #: The shares of the time for groups of identical nodes, and until the end of the search over patterns.
-_SHARE_GROUPS: Final = 0.08
+_SHARE_GROUPS: Final = 0.03
 _SHARE_PATTERNS: Final = 0.75
 #: The share of the time until the end of the search over promising nodes.
 _SHARE_PROMISING: Final = 0.3
