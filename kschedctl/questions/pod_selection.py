@@ -517,7 +517,7 @@ class WorkloadRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def _chosen(manifests: Manifests, name: str) -> ObjectSubject:
     # Needed for rollouts only.
-    from kschedctl.trials.simulate.rollout import ROLLED
+    from kschedctl.controllers.workloads.update_strategy import ROLLED
 
     rolled = [asked for asked in manifests.asked if isinstance(asked.obj, ROLLED)]
     if name:

@@ -330,7 +330,7 @@ class LoadedCluster:
         decision : Decision
             The decision of this cluster for a pod, which may be a pending pod of the cluster.
         """
-        from kschedctl.scheduler.plugins.dynamic_resources.filtering import with_allocated_claims
+        from kschedctl.scheduler.plugins.dynamic_resources.binding import with_allocated_claims
 
         pod = decision.pod
         cluster = with_allocated_claims(self.cluster, pod, decision.state, self.nodes.row[node])

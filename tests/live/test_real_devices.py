@@ -17,7 +17,7 @@ from kschedctl.objects.quantity import parse_quantity
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.questions.verify.answer import Match
 from kschedctl.scheduler.devices.allocator import ClaimAllocation
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
+from kschedctl.scheduler.plugins.dynamic_resources.binding import allocations_on
 from kschedctl.sources.live.kubeconfig import LiveContext
 from kschedctl.sources.live.reader import LiveReader
 from kschedctl.sources.snapshot.anonymize import anonymized

@@ -18,6 +18,8 @@ ROLLING: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"
 ON_DELETE: Final = "OnDelete"
 PARALLEL: Final = "Parallel"
+#: The kinds whose rollout is modelled.
+ROLLED: Final = (Deployment, StatefulSet)
 _DEFAULT: Final = "25%"
 _PERCENT: Final = pattern(r"([0-9]{1,9})%", re.ASCII)
 

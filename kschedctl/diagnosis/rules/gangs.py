@@ -14,9 +14,7 @@ from kschedctl.diagnosis.evidence.gangs import OtherGang, gang_name, other_gang,
 from kschedctl.objects.custom_resources import CoschedulingPodGroup, VolcanoPodGroup, VolcanoQueue
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.resources import amount_of, known_amounts
-from kschedctl.scheduler.cycle.group_decisions import pending_members
 from kschedctl.scheduler.cycle.outcome import GroupOutcome, Outcome
-from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.framework.remedy import Remedy, min_count_lowered
 from kschedctl.scheduler.framework.risk import Risk
@@ -220,6 +218,9 @@ def _with_all(situation: Situation, least: int, n_missing: int) -> str:
     decision, pod = situation.decision, situation.pod
     if n_missing > _MOST_COPIES:
         return ""
+    from kschedctl.scheduler.cycle.group_decisions import pending_members
+    from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
+
     copies = [
         replace(pod, metadata=replace(pod.metadata, name=f"{pod.name}-{number}", uid="", owner_references=()))
         for number in range(-n_missing, 0)

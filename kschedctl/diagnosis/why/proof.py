@@ -1,8 +1,11 @@
 """Proof of remedies: their changes are made, and the pod is decided for again."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
@@ -15,18 +18,18 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.group_decisions import decide_in_group
 from kschedctl.scheduler.cycle.outcome import Outcome
-from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import PodGroupDecision, group_of
 from kschedctl.scheduler.framework.remedy import IN_ZONE, Change, Patch, Remedy
 from kschedctl.scheduler.framework.risk import RemedyScope
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.result import Candidate
-from kschedctl.trials.simulate.rollout import Rollout
 from kschedctl.trials.simulate.world import is_recreated, replacement
 from kschedctl.trials.whatif.patches import make_changes
 from kschedctl.trials.whatif.pods import move_pods, successor
+
+if TYPE_CHECKING:
+    from kschedctl.trials.simulate.rollout import Rollout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ class Suggestion:
     decision: Decision
     evicts: tuple[str, ...] = ()
     violates: tuple[str, ...] = ()
-    others: "tuple[Suggestion, ...]" = ()
+    others: tuple[Suggestion, ...] = ()
     rollout: Rollout | None = None
 
     @property
@@ -111,6 +114,8 @@ def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: boo
     if after.cluster is not decision.cluster:
         framework = framework.moved(after.cluster)
     if decision.release.pod_groups and after.pod.spec.pod_group_name:
+        from kschedctl.scheduler.cycle.group_decisions import decide_in_group
+
         # PreEnqueue held back the pod, so that its group was not tried.
         return decide_in_group(framework, after.pod)
     decided = schedule_pod(framework, after.pod)
@@ -144,6 +149,8 @@ def _decide_group_after(decision: Decision, group: PodGroupDecision, changes: Se
         return None
     if not members:
         return None
+    from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
+
     cluster = cluster.with_pods(added=members) if of_pod else cluster
     decided = schedule_pod_group(group.framework.moved(cluster), members)
     pod = next((member for member in members if member.name == decision.pod.name), members[0])

@@ -4,10 +4,12 @@ A suggestion does not help if its rollout leaves no more pods available than bef
 the new pods only take the places of old ones. Where a rollout stands still already, taking these places helps.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -16,7 +18,7 @@ from kschedctl.common.errors import KschedctlError
 from kschedctl.common.wording import counted, listed
 from kschedctl.controllers.workloads.ownership import wanted_replicas, with_replicas, workload_of
 from kschedctl.controllers.workloads.pods import REVISION_HASH, update_revision
-from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL
+from kschedctl.controllers.workloads.update_strategy import ON_DELETE, PARALLEL, ROLLED
 from kschedctl.diagnosis.why.proof import Suggestion, recreation_consequences
 from kschedctl.diagnosis.why.template import through_templates
 from kschedctl.objects.kinds import kind_by_name
@@ -28,9 +30,11 @@ from kschedctl.scheduler.cycle.pod_group_decision import group_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.remedy import Patch, Remedy
 from kschedctl.scheduler.framework.risk import Risk
-from kschedctl.trials.simulate.rollout import ROLLED, Rollout, roll_out
 from kschedctl.trials.whatif.patches import make_changes
 from kschedctl.trials.whatif.pods import workload_pods
+
+if TYPE_CHECKING:
+    from kschedctl.trials.simulate.rollout import Rollout
 
 #: Rollouts of up to 100 pods are tried, to bound the running time.
 MOST_REPLICAS: Final = 100
@@ -89,6 +93,8 @@ def try_rollout(before: Decision, remedies: Sequence[Remedy], changed: Pod) -> R
     kind = kind_by_name(through[0].kind) if through else None
     if kind is None:
         return None
+    from kschedctl.trials.simulate.rollout import roll_out
+
     changes = [change for remedy in remedies for change in (*remedy.changes, *remedy.follows)]
     others = [change for change in changes if not (isinstance(change, Patch) and change.kind == Pod.__name__)]
     try:

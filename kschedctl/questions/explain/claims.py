@@ -10,7 +10,7 @@ from kschedctl.questions.explain.answer import ClaimsData, NodeData
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.devices.allocator import Place, merge_places
 from kschedctl.scheduler.devices.explain import NotAllocated
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import allocations_on
+from kschedctl.scheduler.plugins.dynamic_resources.binding import allocations_on
 from kschedctl.scheduler.plugins.dynamic_resources.plugin import DynamicResources
 
 

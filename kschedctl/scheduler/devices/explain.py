@@ -1,5 +1,7 @@
 """Explanation of failed allocations on a node: the number of devices per request, and the holders of the others."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,14 +13,14 @@ from kschedctl.common.wording import listed, similar
 from kschedctl.objects.device import ALL, ResourceClaim
 from kschedctl.scheduler.devices.capacity import CapacityError
 from kschedctl.scheduler.devices.claims import AllocationError, NodeRejectedError
-from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
-from kschedctl.scheduler.devices.search import NodeDevices, Search, TooManyStepsError
 from kschedctl.scheduler.framework.operands import Operands, Shortfall
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext, replace_operation
 from kschedctl.scheduler.framework.risk import Risk
 
 if TYPE_CHECKING:
     from kschedctl.scheduler.devices.inventory import Inventory
+    from kschedctl.scheduler.devices.requests import Alternative, ClaimPlan
+    from kschedctl.scheduler.devices.search import NodeDevices
 
 # Devices rejected by selectors: their number, and the fields that a selector read. For explanations only.
 
@@ -266,7 +268,7 @@ def _of_class(asked: Alternative, site: NodeDevices, devices: Sequence[int]) -> 
         yield from (device for device in devices if verdict[site.numbers[device]] == 1)
 
 
-def _holders(inventory: "Inventory", site: NodeDevices, devices: Sequence[int]) -> Iterator[DeviceHolder]:
+def _holders(inventory: Inventory, site: NodeDevices, devices: Sequence[int]) -> Iterator[DeviceHolder]:
     """Yield the claims that hold some of these devices, those with the most first."""
     counts: dict[str, tuple[ResourceClaim, int]] = {}
     for device in devices:
@@ -278,6 +280,9 @@ def _holders(inventory: "Inventory", site: NodeDevices, devices: Sequence[int]) 
 
 def _constraint(plans: Sequence[ClaimPlan], site: NodeDevices) -> str:
     """Return the first constraint without which the claims could be allocated; empty if there is none."""
+    from kschedctl.scheduler.devices.requests import ClaimPlan
+    from kschedctl.scheduler.devices.search import Search, TooManyStepsError
+
     for number, plan in enumerate(plans):
         for i, constraint in enumerate(plan.claim.spec.devices.constraints):
             devices = plan.claim.spec.devices

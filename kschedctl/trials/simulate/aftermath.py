@@ -19,7 +19,7 @@ from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.plugins.dynamic_resources.filtering import with_allocated_claims
+from kschedctl.scheduler.plugins.dynamic_resources.binding import with_allocated_claims
 from kschedctl.scheduler.preemption.result import Candidate
 from kschedctl.trials.simulate.simulated_cluster import IN_PLACE_OF
 from kschedctl.trials.simulate.simulation import Simulation

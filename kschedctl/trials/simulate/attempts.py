@@ -1,9 +1,12 @@
 """The outcome of one scheduling cycle in a simulation."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -21,7 +24,6 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.outcome import GroupOutcome
 from kschedctl.scheduler.cycle.pod_group_checks import members_problem
-from kschedctl.scheduler.cycle.pod_group_cycle import PickNode, schedule_pod_group
 from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision, PodGroupDecision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.cycle_state import PodsToActivate
@@ -45,6 +47,9 @@ from kschedctl.trials.simulate.scheduling_queue import rejector_plugins
 from kschedctl.trials.simulate.simulated_cluster import SimulatedCluster
 from kschedctl.trials.simulate.timeline import TimelineEvent
 from kschedctl.trials.simulate.world import World
+
+if TYPE_CHECKING:
+    from kschedctl.scheduler.cycle.pod_group_cycle import PickNode
 
 
 class GroupAttempt(msgspec.Struct):
@@ -387,6 +392,8 @@ class PodGroupAttempts(Consequences):
         first = infos[0].pod
         framework = self.scheduler.framework(first.spec.scheduler_name)
         pods = [info.pod for info in infos]
+        from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
+
         decision = schedule_pod_group(framework, pods, self._picker(infos, group))
         by_key = {info.key: info for info in infos}
         tried = [_Tried(by_key[each.pod.key], each, self._own_victims(each)) for each in decision.members]

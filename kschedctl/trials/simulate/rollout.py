@@ -19,7 +19,7 @@ from kschedctl.common.wording import listed
 from kschedctl.controllers.workloads.ownership import intermediate_owners, pods_made_by, wanted_replicas
 from kschedctl.controllers.workloads.pods import REVISION_HASH, pods_of
 from kschedctl.controllers.workloads.template import MOST_MADE, MadePod, check_number, generated_name
-from kschedctl.controllers.workloads.update_strategy import deployment_rolling, stateful_set_rolling
+from kschedctl.controllers.workloads.update_strategy import ROLLED, deployment_rolling, stateful_set_rolling
 from kschedctl.objects.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.objects.meta import ApiObject, OwnerReference
 from kschedctl.objects.pod import Pod, PodStatus
@@ -177,8 +177,6 @@ def settle(rollout: Rollout, simulation: Simulation, revisions: Revisions, attem
     rollout.not_modelled = list(dict.fromkeys(note for a in attempts if a.pod in own for note in a.search.not_modelled))
 
 
-#: The kinds whose rollout is modelled.
-ROLLED: Final = (Deployment, StatefulSet)
 #: Applies admission to a new pod.
 Admit = Callable[[Pod], Pod]
 

@@ -108,11 +108,11 @@ class _Leaving(msgspec.Struct):
 
 def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, tuple[str, ...]]:
     """Release the claims of removed pods; return the cluster and the keys of the freed claims."""
-    from kschedctl.scheduler.devices.inventory import with_claims
-
     claims = list(cluster.list(ResourceClaim))
     if not claims or not removed:
         return cluster, ()
+    from kschedctl.scheduler.devices.inventory import with_claims
+
     leaving = _Leaving()
     for index in removed:
         metadata = cluster.pods.records[index].metadata
@@ -366,8 +366,6 @@ def successor(pod: Pod, cluster: Cluster, *, release: Release) -> Pod:
     Raises ManifestError if an API server would refuse a pod of the newest template.
     Raises SnapshotError if the template has an invalid quantity.
     """
-    from kschedctl.controllers.admission.chain import admit
-
     fresh = fresh_pod(pod)
     reference = pod.metadata.controller
     kind = kind_by_name(reference.kind) if reference is not None else None
@@ -378,6 +376,8 @@ def successor(pod: Pod, cluster: Cluster, *, release: Release) -> Pod:
     if owner is None or not isinstance(template, PodTemplateSpec):
         return replace(fresh, spec=_unbound(fresh.spec))
     if isinstance(owner, StatefulSet) and gets_newer_template(owner, pod):
+        from kschedctl.controllers.admission.chain import admit
+
         ordinals = StatefulSetOrdinals(start=ordinal_of(pod.name) or 0)
         (made,) = pods_of(replace(owner, spec=replace(owner.spec, replicas=1, ordinals=ordinals)), cluster)
         return fresh_pod(admit(made.pod, cluster, release=release, where=owner.ref, created=False).pod)

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.wording import listed, similar
+from kschedctl.controllers.workloads.update_strategy import ROLLED
 from kschedctl.questions.answer import Answer
 from kschedctl.questions.cluster_request import ClusterRequest
 from kschedctl.questions.devices.analysis import devices
@@ -35,7 +36,7 @@ from kschedctl.questions.volumes.analysis import volumes
 from kschedctl.questions.volumes.request import VolumesRequest
 from kschedctl.questions.volumes.subjects import claim_or_pod, device_subject
 from kschedctl.trials.loaded_cluster import LoadedCluster
-from kschedctl.trials.simulate.rollout import ROLLED, restarted
+from kschedctl.trials.simulate.rollout import restarted
 from kschedctl.trials.whatif.targets import require_namespace
 from kschedctl.web.mcp.shortened import Detail, Shortened, shortened
 from kschedctl.web.questions import questions as ask

@@ -282,7 +282,7 @@ class DynamicResources(
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        from kschedctl.scheduler.plugins.dynamic_resources.filtering import bind_pod_claims
+        from kschedctl.scheduler.plugins.dynamic_resources.binding import bind_pod_claims
 
         state.effects.extend(bind_pod_claims(pod, state, self.handle.cluster.nodes.row[node_name]))
         return SUCCESS
