@@ -18,6 +18,7 @@ from kschedctl.objects.meta import OwnerReference
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.ranking import likeness_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.plugins.dynamic_resources.binding import with_allocated_claims
 from kschedctl.scheduler.preemption.result import Candidate
@@ -40,8 +41,8 @@ class VictimFate(msgspec.Struct, frozen=True):
     owner: OwnerReference | None
     #: True if the pod belongs to a DaemonSet, whose new pod can only run on the same node.
     bound_to_node: bool
-    #: The decision for the recreated pod with the preemptor in place; ``None`` without a controller, and for
-    #: another scheduler's pod.
+    #: The decision for the recreated pod, or one like it, with the preemptor in place; ``None`` without a controller,
+    #: and for another scheduler's pod.
     replacement: Decision | None
 
 
@@ -95,7 +96,8 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
         removed=[victim.pod for victim in candidate.victims],
     )
     after = scheduler.moved(moved.cluster.with_pods(added=[preemptor]))
-    fates = tuple(_fate(scheduler, after, victim.pod, cluster.taken_at) for victim in candidate.victims)
+    decided: dict[bytes, Decision] = {}
+    fates = tuple(_fate(scheduler, after, victim.pod, cluster.taken_at, decided) for victim in candidate.victims)
     return Aftermath(
         candidate.node,
         max((fate.wait_seconds for fate in fates), default=0),
@@ -139,7 +141,15 @@ def _simulated_outcome(scheduler: Scheduler, decision: Decision, candidate: Cand
     return PreemptorOutcome(node, seconds, tuple(evicted), pod.key in simulation.restless, message, returns)
 
 
-def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | None) -> VictimFate:
+def _fate(
+    scheduler: Scheduler, after: Scheduler, index: int, now: datetime | None, decided: dict[bytes, Decision]
+) -> VictimFate:
+    """Return the fate of a victim.
+
+    Args:
+        after: The scheduler over the cluster with the preemptor in place of all victims.
+        decided: The decisions for recreated pods, by what is equal for pods that are alike; this one's is added.
+    """
     pods = scheduler.cluster.pods
     owner = pods.owner(index)
     pod = pods.pod(index)
@@ -147,8 +157,11 @@ def _fate(scheduler: Scheduler, after: Scheduler, index: int, now: datetime | No
     if owner is not None and scheduler.knows(pod):
         made = with_own_claims(MadePod(successor(pod, scheduler.cluster, release=scheduler.release)), after.cluster)
         if made.objects:
-            after = scheduler.moved(after.cluster.with_added(made.objects))
-        replacement = after.decide(made.pod)
+            # Claims of its own: no other pod is like it.
+            replacement = scheduler.moved(after.cluster.with_added(made.objects)).decide(made.pod)
+        else:
+            key = msgspec.msgpack.encode(likeness_of(made.pod))
+            replacement = decided[key] = decided.get(key) or after.decide(made.pod)
     record = pods.records[index]
     ends = record.metadata.deletion_timestamp
     return VictimFate(
