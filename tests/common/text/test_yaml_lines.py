@@ -183,8 +183,8 @@ AWKWARD = [
         pytest.param(STRUCTURE, 2, 1, id="two lines"),
         pytest.param(AWKWARD, 2, 1, id="two awkward lines"),
         pytest.param(STRUCTURE[::2], 3, 4, id="three lines", marks=pytest.mark.sample),
-        pytest.param([*STRUCTURE, "-", "  -"], 3, 4, id="any three lines", marks=pytest.mark.slow),
-        pytest.param(AWKWARD, 3, 12, id="three awkward lines", marks=pytest.mark.slow),
+        pytest.param([*STRUCTURE, "-", "  -"], 3, 8, id="any three lines", marks=pytest.mark.slow),
+        pytest.param(AWKWARD, 3, 30, id="three awkward lines", marks=pytest.mark.slow),
     ],
 )
 def test_all_small_texts_are_read_the_same(lines: list[str], number: int, share: int) -> None:
