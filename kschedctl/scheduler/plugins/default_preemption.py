@@ -11,6 +11,7 @@ from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.scheduler.framework.interface import (
     PodGroupPostFilterPlugin,
@@ -89,6 +90,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGr
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Do nothing: the victims of a group are noted by the attempt itself."""
         return SUCCESS
+
+    def reach_of_copies(self, pod: Pod) -> Reach:
+        return Reach.NOTHING
 
     def _left_to_group(self, pod: Pod) -> str:
         """Return the reason why a member of a group does not preempt for itself; empty if it may."""
