@@ -300,11 +300,6 @@ class Consequences(SimulatedCluster):
         if before:
             self._left_nominated_node(pod)
 
-    def _left_nominated_node(self, pod: Pod) -> None:
-        """Notify pods of lower or equal priority that a pod has left the node it was nominated to."""
-        priority = pod.spec.priority or 0
-        self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: (other.spec.priority or 0) <= priority)
-
     def _evict(self, preemptor: ApiObject, victims: list[Pod]) -> None:
         """Delete the victims of a pod or a group: all deletions are requested at once, and take the grace period."""
         name = f"{preemptor.namespace}/{preemptor.metadata.name}"

@@ -313,6 +313,8 @@ class SimulatedCluster:
         self._move(after.cluster)
         self._note(pod, TimelineEvent.DELETED, pod.spec.node_name)
         if not pod.spec.node_name:
+            if pod.status.nominated_node_name and self.scheduler.knows(pod):
+                self._left_nominated_node(pod)
             return
         if pod.metadata.deletion_timestamp is None:
             self._keep_budgets(pod, -1)
@@ -323,6 +325,11 @@ class SimulatedCluster:
             claim, now = (each.get(ResourceClaim, name, namespace) for each in (before, after.cluster))
             action = ActionType.DELETE if now is None else ActionType.UPDATE
             self.queue.move_all(ClusterEvent(EventResource.RESOURCE_CLAIM, action), claim, now)
+
+    def _left_nominated_node(self, pod: Pod) -> None:
+        """Notify pods of lower or equal priority that a pod has left the node it was nominated to."""
+        priority = pod.spec.priority or 0
+        self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: (other.spec.priority or 0) <= priority)
 
     def _note(self, pod: Pod, event: TimelineEvent, node: str = "", why: str = "") -> None:
         name = pod.spec.pod_group_name

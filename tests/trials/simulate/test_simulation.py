@@ -210,6 +210,15 @@ def test_pods_of_lower_priority_lose_their_nomination() -> None:
     assert places(simulation)["middle"] == ""
 
 
+def test_a_nominated_pod_that_is_deleted_leaves_its_node_to_others() -> None:
+    gates = [{"name": "example.com/wait"}]
+    held = make_pod("held", requests={"cpu": "2"}, priority=9, nominated="n1", schedulingGates=gates)
+    simulation = simulate(small(held), make_pod("web", requests={"cpu": "2"}))
+    assert told(simulation) == ["web!"]
+    simulation.remove(held)
+    assert told(simulation.run_for(60)) == ["web>n1"]
+
+
 class Waits(PermitPlugin):
     """Lets every pod wait for ten seconds."""
 
