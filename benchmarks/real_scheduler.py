@@ -30,7 +30,10 @@ from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
+from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.pod_group_cycle import schedule_pod_group
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.runtime import Framework
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,7 +61,9 @@ class Told(msgspec.Struct):
     seconds: float
     wall: float
     placed: int
-    victims: int
+    #: Of a gang: the node of every search, empty where it found none, and the pods to evict, as ``namespace/name``.
+    picks: list[str] = []
+    victims: list[str] = []
 
     @property
     def spent(self) -> Spent:
@@ -157,16 +162,35 @@ def _gangs(args: argparse.Namespace, cluster: Cluster, release: str, kind: str, 
             manifest = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup"} | msgspec.to_builtins(group)
             told = real.decide(members, manifest)
             fitting = sum(member.fits for member in decision.members)
-            if fitting != told.placed or bool(decision.victims) != bool(told.victims):
-                sys.exit(f"{release}: {fitting} members of a gang of the kind {kind} find a node, there {told.placed}")
+            followed = _following(framework, members, told.picks)
+            if fitting != told.placed or followed != told.victims:
+                sys.exit(f"{release}: another answer than kube-scheduler's for a gang of the kind {kind}")
             both.append((ours, told.spent))
-            outcomes.append((fitting, len(decision.victims), told.victims))
+            outcomes.append((fitting, len(decision.victims), len(told.victims)))
     size = f"{args.nodes:,} nodes and {args.pods:,} pods: {gang.KINDS[kind]}"
     fitting, n_victims, their_victims = outcomes[-1]
-    # Of equally good nodes, kube-scheduler takes a random one, with other pods on it.
-    outcome = f"{fitting} members find a node" if fitting else f"{their_victims} victims, ours {n_victims}"
+    outcome = f"{fitting} members find a node"
+    if not fitting:
+        outcome = f"{their_victims} victims, the same as ours on its random picks of equal nodes; {n_victims} on ours"
     row = _compared(f"kube-scheduler {release}: a gang of {args.members} pods, {size}", both[1:])
     return row._replace(note=f"{row.note}; {outcome}")
+
+
+def _following(framework: Framework, members: Sequence[Pod], picks: Iterable[str]) -> list[str]:
+    """Return our victims, by name, for a gang whose members take given nodes, each one of the best in our search.
+
+    Of equally good nodes kube-scheduler takes a random one, and other nodes have other pods on them.
+    """
+    left = iter(picks)
+
+    def pick(pod: Pod, decision: Decision) -> str:
+        node = next(left, "")
+        if node not in (decision.best or ("",)):
+            sys.exit(f"kube-scheduler takes {node or 'no node'} for {pod.name}, which is not among our best nodes")
+        return node
+
+    decision = schedule_pod_group(framework, members, pick)
+    return sorted(map(decision.cluster.pods.key, decision.victims))
 
 
 def _spent(called: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, Spent]:

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io"
 	goruntime "runtime"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -96,7 +97,10 @@ type benchResult struct {
 	Wall       float64 `json:"wall"`    // seconds, too
 	Placed     int     `json:"placed"`
 	Candidates int     `json:"candidates"`
-	Victims    int     `json:"victims"` // of a group
+
+	// Of a group: the node of every search, "" where it found none, and what it evicts.
+	Picks   []string `json:"picks,omitempty"`
+	Victims []string `json:"victims,omitempty"`
 }
 
 // time runs something, and notes how long it takes.
@@ -148,20 +152,32 @@ func attemptAt(ctx context.Context, group, known []runtime.Object, result *bench
 		return err
 	}
 	client := newAPIServer(group...).client
-	var victims atomic.Int64
+	var evicted sync.Map
+	victims := func() []string {
+		var names []string
+		evicted.Range(func(name, _ any) bool {
+			names = append(names, name.(string))
+			return true
+		})
+		slices.Sort(names)
+		return names
+	}
 	for _, verb := range []string{"create", "patch"} { // bindings and nominations
 		client.PrependReactor(verb, "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, &v1.Pod{}, nil
 		})
 	}
-	client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		victims.Add(1)
+	client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		evicted.Store(action.GetNamespace()+"/"+action.(clienttesting.DeleteAction).GetName(), nil)
 		return true, nil, nil
 	})
 	c, err := newCluster(ctx, client, cfg, scheduler.WithParallelism(parallelism))
 	if err != nil {
 		return err
 	}
+	onSearch(c.scheduler, func() func() { return func() {} }, func(_ *v1.Pod, node string) {
+		result.Picks = append(result.Picks, node)
+	})
 	if err := c.start(ctx, group); err != nil {
 		return err
 	}
@@ -191,10 +207,10 @@ func attemptAt(ctx context.Context, group, known []runtime.Object, result *bench
 	after, counting := c.scheduler.Cache.PodCount()
 	result.Placed = after - before
 	// Evictions run in the background: they are over when no more come.
-	for last := int64(-1); last != victims.Load(); time.Sleep(200 * time.Millisecond) {
-		last = victims.Load()
+	for last := -1; last != len(victims()); time.Sleep(200 * time.Millisecond) {
+		last = len(victims())
 	}
-	result.Victims = int(victims.Load())
+	result.Victims = victims()
 	return errors.Join(err, counting)
 }
 
