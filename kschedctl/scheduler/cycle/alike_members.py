@@ -14,7 +14,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision, DeferredDecision
 from kschedctl.scheduler.cycle.pod_group_decision import MemberDecision
-from kschedctl.scheduler.cycle.ranking import EffectOfCopies, Ranking, effect_of_copies, likeness_of
+from kschedctl.scheduler.cycle.ranking import EffectOfCopies, Prefer, Ranking, effect_of_copies, likeness_of
 from kschedctl.scheduler.framework.interface import PluginError
 from kschedctl.scheduler.framework.runtime import Framework
 from kschedctl.scheduler.framework.status import SUCCESS
@@ -60,10 +60,14 @@ class AlikeMembers:
         decision: The search for its node. The node is the first of the best nodes.
         after: The framework over the cluster in which the first one is assumed.
         among: The rows of the only nodes to choose from, ascending.
+        is_choosy: True if only some of the nodes on which a member fits are scored.
     """
 
-    def __init__(self, first: MemberDecision, decision: Decision, after: Framework, among: Rows) -> None:
+    def __init__(
+        self, first: MemberDecision, decision: Decision, after: Framework, among: Rows, *, is_choosy: bool = False
+    ) -> None:
         self._first = first
+        self._is_choosy = is_choosy
         self._decision = decision
         self._placed = _Placed(after, among)
         self._last = first.node
@@ -77,11 +81,12 @@ class AlikeMembers:
         """The framework over the cluster in which all of these members are assumed."""
         return self._placed.framework(len(self._placed.pods))
 
-    def decide(self, pod: Pod, n_left: int) -> MemberDecision | None:
+    def decide(self, pod: Pod, n_left: int, prefer: Prefer | None = None) -> MemberDecision | None:
         """Decide for the next member.
 
         Args:
             n_left: The number of members that are still to be tried, with this one.
+            prefer: Returns the nodes to score, of those on which the member fits; by default all.
 
         Returns: ``None`` if a scheduling cycle has to decide: the member differs, is the first one without a node,
             or its results depend on more than the nodes of the members before it.
@@ -90,26 +95,26 @@ class AlikeMembers:
             return None
         if self._effect is None:
             self._effect = effect_of_copies(self._decision)
-        node = self._next_node(n_left, self._effect) if self._effect is not None and self._last else ""
+        node = self._next_node(n_left, self._effect, prefer) if self._effect is not None and self._last else ""
         if self._effect is None or (self._last and not node):
             self._ended = True
             return None
         placed, n_before = self._placed, len(self._placed.pods)
-        search = DeferredDecision(lambda: placed.decide(pod, n_before))
+        search = DeferredDecision(lambda: placed.decide(pod, n_before, prefer))
         if node:
             placed.pods.append((pod, node))
             self._last = node
         return replace(self._first, pod=pod, search=search, node=node)
 
-    def _next_node(self, n_left: int, effect: EffectOfCopies) -> str:
+    def _next_node(self, n_left: int, effect: EffectOfCopies, prefer: Prefer | None) -> str:
         if self._ranking is None:
             if self._decision.scores is None:
                 return ""
             try:
-                self._ranking = Ranking(self._decision, effect)
+                self._ranking = Ranking(self._decision, effect, is_choosy=self._is_choosy)
             except PluginError:
                 return ""
-        if not self._ranking.take(self._decision.cluster.nodes.row[self._last], n_left):
+        if not self._ranking.take(self._decision.cluster.nodes.row[self._last], n_left, prefer):
             return ""
         return self._ranking.first_best()
 
@@ -127,6 +132,7 @@ class _Placed:
         first = self._after_first
         return first.moved(all_assumed(first.cluster, self.pods[:n_placed])) if n_placed else first
 
-    def decide(self, pod: Pod, n_before: int) -> Decision:
+    def decide(self, pod: Pod, n_before: int, prefer: Prefer | None) -> Decision:
         """Run the scheduling cycle of a pod after ``n_before`` of the placed pods."""
-        return schedule_pod(self.framework(n_before), pod, among=self._among, run_post_filter=False, gate=SUCCESS)
+        framework = self.framework(n_before)
+        return schedule_pod(framework, pod, among=self._among, run_post_filter=False, gate=SUCCESS, prefer=prefer)

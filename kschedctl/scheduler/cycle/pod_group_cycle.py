@@ -311,18 +311,18 @@ class _Cycle:
         tried: list[_Tried] = []
         alike: AlikeMembers | None = None
         for pod in group.unscheduled if goes_on else ():
-            found = alike.decide(pod, remaining) if alike is not None else None
+            prefer = condemned.cheapest if condemned is not None else None
+            found = alike.decide(pod, remaining, prefer) if alike is not None else None
             if found is not None:
                 each = _Tried(found)
             else:
                 framework = alike.framework if alike is not None else framework
-                prefer = condemned.cheapest if condemned is not None else None
                 each, framework = self._try_member(framework, pod, placement, prefer=prefer)
                 member, alike = each.member, None
                 # Members like this one are searched together, except after an error or if another rule picks.
-                searches_alike = self._pick is first_best and condemned is None
-                if searches_alike and not (member.decision is None or member.is_error or member.refused_by):
-                    alike = AlikeMembers(member, member.decision, framework, placement.rows)
+                if self._pick is first_best and not (member.decision is None or member.is_error or member.refused_by):
+                    is_choosy = condemned is not None
+                    alike = AlikeMembers(member, member.decision, framework, placement.rows, is_choosy=is_choosy)
             tried.append(each)
             if each.member.is_error:
                 return _Try(group, placement, _of_member(each), tuple(tried))

@@ -6,8 +6,8 @@ copies of the pod on it. They are computed for many nodes together, because most
 Plugins that relate pods on different nodes update their own results for all nodes (``Plugin.placed_copies``).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -26,6 +26,8 @@ from kschedctl.scheduler.framework.runtime import Framework
 from kschedctl.scheduler.framework.scoring import normalized_scores, run_score, within_range
 from kschedctl.scheduler.framework.status import Code
 
+#: Returns the nodes to score, of those on which a pod fits.
+Prefer: TypeAlias = Callable[[Rows], Rows]
 #: The extension points whose results decide for a node, or change objects when a pod is assumed there.
 SEARCH_POINTS: Final = (
     ExtensionPoint.PRE_FILTER,
@@ -78,17 +80,18 @@ def effect_of_copies(decision: Decision, points: Sequence[ExtensionPoint] = SEAR
 class Ranking:
     """The feasible nodes and their scores, updated for every copy of the pod that is placed.
 
-    rows: The feasible nodes, ascending.
+    rows: The feasible nodes that are scored, ascending.
     total: Their total scores.
 
     Args:
         decision: The decision for the first of the pods, which has scores.
         effect: The effect of its copies; what they change is updated in place.
+        is_choosy: True if only some of the feasible nodes are scored.
 
     Raises PluginError if a Score plugin fails for a node on which a later copy may fit.
     """
 
-    def __init__(self, decision: Decision, effect: EffectOfCopies) -> None:
+    def __init__(self, decision: Decision, effect: EffectOfCopies, *, is_choosy: bool = False) -> None:
         scores = decision.scores
         assert scores is not None
         framework = self._framework = decision.framework
@@ -98,9 +101,9 @@ class Ranking:
         alone = framework.without(effect.related)
         filters = framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
         self._filtering = tuple(copies for name, copies in effect.related.items() if name in filters)
-        # A node that only related plugins reject may become feasible.
+        # A node that only related plugins reject may become feasible, and a feasible one may be scored later.
         rows, raw = scores.rows, scores.raw
-        if self._filtering and decision.statuses is not None and decision.statuses.snapshot is not None:
+        if (self._filtering or is_choosy) and decision.statuses is not None and decision.statuses.snapshot is not None:
             run = decision.statuses.snapshot
             passing = run.rows[run.passed_without(effect.related)]
             rows = np.intersect1d(passing, decision.searched, assume_unique=True)
@@ -112,6 +115,8 @@ class Ranking:
         #: scores that are not scaled, and the raw scores that can change or are scaled.
         self._open = np.zeros(n_nodes, dtype=np.bool_)
         self._open[rows] = True
+        #: The nodes on which the next copies are likely to be placed.
+        self._near = rows if is_choosy else scores.rows
         self._unscaled = np.zeros(n_nodes, dtype=np.int64)
         self._raw: dict[str, Int64Array] = {}
         #: The scaled scores of the feasible nodes.
@@ -147,21 +152,24 @@ class Ranking:
         best = self.rows[self.total == self.total.max()]
         return self._nodes.names[int(best[np.argmin(self._nodes.by_name[0][best])])]
 
-    def take(self, row: int, n_together: int) -> bool:
+    def take(self, row: int, n_together: int, prefer: Prefer | None = None) -> bool:
         """Place one more copy on a feasible node; return ``False`` if an error ends the search.
 
         Args:
             n_together: The maximum number of nodes for which results are computed together.
+            prefer: Returns the nodes to score for the next copy; by default all feasible ones.
         """
         rejected = [copies.rejected for copies in self._filtering]
         try:
             changed = [*self._take_alone(row, n_together), *(name for name in self._related if name in self._scaled)]
             for copies in self._related.values():
                 copies.place(row)
-            if not self._open[row] or any(
-                copies.rejected is not before for copies, before in zip(self._filtering, rejected, strict=True)
+            if (
+                prefer is not None
+                or not self._open[row]
+                or any(copies.rejected is not before for copies, before in zip(self._filtering, rejected, strict=True))
             ):
-                self._select_feasible()
+                self._select_feasible(prefer)
             else:
                 for name in changed:
                     scores = self._scores_of(name)
@@ -197,17 +205,20 @@ class Ranking:
 
     def _likely(self, row: int, n_copies: int, n_together: int) -> Rows:
         """Return a node and those after it in the order of their scores whose results are known for one copy less."""
-        known = self._results.n_known[self.rows] == n_copies - 1
-        rows = self.rows[known]
-        rows = rows[np.lexsort((self._nodes.by_name[0][rows], -self.total[known]))[:n_together]]
+        total = self._unscaled.copy()
+        total[self.rows] = self.total
+        rows = self._near[self._results.n_known[self._near] == n_copies - 1]
+        rows = rows[np.lexsort((self._nodes.by_name[0][rows], -total[rows]))[:n_together]]
         return rows if row in rows else np.append(rows, row)
 
-    def _select_feasible(self) -> None:
+    def _select_feasible(self, prefer: Prefer | None) -> None:
         """Find the feasible nodes, and scale their scores."""
         feasible = self._open
         for copies in self._filtering:
             feasible = feasible & ~copies.rejected
-        self.rows = np.flatnonzero(feasible)
+        self.rows = self._near = np.flatnonzero(feasible)
+        if prefer is not None and len(self.rows):
+            self.rows = prefer(self.rows)
         self.total = self._unscaled[self.rows]
         for name in self._scaled if len(self.rows) else ():
             self._scaled[name] = scores = self._scores_of(name)

@@ -18,7 +18,7 @@ from kschedctl.objects.core import Node, Service
 from kschedctl.objects.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.objects.pod import Pod, PodSchedulingGroup
 from kschedctl.objects.pod_group import PodGroup
-from kschedctl.objects.releases.release import LATEST, Release
+from kschedctl.objects.releases.release import LATEST, RELEASES, Release
 from kschedctl.objects.releases.rules import GENERIC_WORKLOAD, TOPOLOGY_AWARE
 from kschedctl.scheduler.cycle import pod_group_cycle
 from kschedctl.scheduler.cycle.cycle import schedule_pod
@@ -44,15 +44,18 @@ from tests.builders import (
     make_node,
     make_object,
     make_pod,
+    make_pod_group,
     make_profile,
     mount,
 )
 from tests.scheduler.cycle.test_moved import kinds_of_pods, objects, whole
 from tests.scheduler.devices import builders as devices
+from tests.scheduler.preemption.small_clusters import budget
 from tests.strategies import NAMESPACES, nodes, pods
 
 GROUP = "gang"
-RELEASE = LATEST.with_features({GENERIC_WORKLOAD: True, TOPOLOGY_AWARE: True})
+FEATURES = {GENERIC_WORKLOAD: True, TOPOLOGY_AWARE: True}
+RELEASE = LATEST.with_features(FEATURES)
 
 
 class FewPods(FilterPlugin, ScorePlugin):
@@ -269,6 +272,33 @@ def test_alike_members_find_the_nodes_that_they_find_one_by_one(data: st.DataObj
     equal(*both(framework_of(cluster, draw(st.sampled_from(sorted(CONFIGS)))), members))
 
 
+@given(st.data())
+def test_alike_members_that_preempt_find_the_nodes_that_they_find_one_by_one(data: st.DataObject) -> None:
+    """Since 1.38 a member prefers nodes without pods to evict, or those where the eviction costs the least."""
+    draw = data.draw
+    made = _nodes(draw(st.integers(2, 6)))
+    names = st.sampled_from([node.name for node in made])
+    running = []
+    for number in range(draw(st.integers(4, 12))):
+        amount, app = draw(st.sampled_from(["500m", "1", "3"])), draw(st.sampled_from(["a", "web"]))
+        priority = draw(st.sampled_from([0, 0, 3, 20]))
+        low = make_pod(f"{number}", requests={"cpu": amount}, priority=priority, node=draw(names), labels={"app": app})
+        if draw(st.integers(0, 3)) == 0:
+            low = replace(low, spec=replace(low.spec, scheduling_group=PodSchedulingGroup(pod_group_name="whole")))
+        running.append(low)
+    amount, fields = draw(st.sampled_from(["1", "2"])), draw(st.sampled_from([{}, *_RELATING.values()]))
+    kind = make_pod(requests={"cpu": amount}, labels={"app": "a"}, **fields)
+    members = [
+        replace(member, spec=replace(member.spec, priority=10)) for member in replicas(kind, draw(st.integers(2, 8)))
+    ]
+    group = make_group(draw(st.sampled_from([len(members), 1])), draw(st.sampled_from(["", "", ZONE])))
+    group = replace(group, spec=replace(group.spec, priority=10))
+    others = [make_pod_group("whole", disrupts_all=True), budget("web", "web", draw(st.integers(0, 2)))]
+    cluster = make_cluster(made, [*running, *members], group, *others)
+    scheduler = scheduler_of(cluster, draw(st.sampled_from(sorted(CONFIGS))), RELEASES["1.38"].with_features(FEATURES))
+    equal(*both(scheduler.framework(DEFAULT_SCHEDULER_NAME), members))
+
+
 def _cycles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record the pods for which a scheduling cycle runs."""
     ran: list[str] = []
@@ -335,17 +365,14 @@ def test_each_template_runs_one_cycle_per_placement(monkeypatch: pytest.MonkeyPa
 
 _TERM = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "a"}}}
 _SPREAD = {**_TERM, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+_RELATING: Mapping[str, dict[str, Any]] = {
+    "affinity": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_TERM]}}},
+    "soft spread": {"topologySpreadConstraints": [_SPREAD]},
+    "spread": {"topologySpreadConstraints": [{**_SPREAD, "whenUnsatisfiable": "DoNotSchedule"}]},
+}
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_TERM]}}},
-        {"topologySpreadConstraints": [_SPREAD]},
-        {"topologySpreadConstraints": [{**_SPREAD, "whenUnsatisfiable": "DoNotSchedule"}]},
-    ],
-    ids=["affinity", "soft spread", "spread"],
-)
+@pytest.mark.parametrize("fields", _RELATING.values(), ids=_RELATING)
 def test_members_count_for_the_members_after_them(monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any]) -> None:
     members = replicas(make_pod(labels={"app": "a"}, **fields), 5)
     ran = _cycles(monkeypatch)
