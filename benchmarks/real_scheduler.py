@@ -61,8 +61,9 @@ class Told(msgspec.Struct):
     seconds: float
     wall: float
     placed: int
-    #: Of a gang: the node of every search, empty where it found none, and the pods to evict, as ``namespace/name``.
+    #: The node of every search for a member of a gang, empty where it found none.
     picks: list[str] = []
+    #: The pods that a gang evicts, as ``namespace/name``, sorted.
     victims: list[str] = []
 
     @property

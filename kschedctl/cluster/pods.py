@@ -122,13 +122,24 @@ def _sorted(slots: PodSlots, some: Slots, end: int, *, ties: VictimTies) -> Slot
     tie = np.where(start == NOT_STARTED, -some, some) if ties is VictimTies.UNSTARTED_REVERSED else some
     order = np.lexsort((tie, start, -priority, rows))
     if ties is VictimTies.BY_UID:
-        keys = np.stack((rows, priority, start))[:, order]
-        tied = np.flatnonzero((keys[:, 1:] == keys[:, :-1]).all(axis=0))
-        # Runs of tied pods, from the first to the last.
-        for run in np.split(tied, np.flatnonzero(np.diff(tied) > 1) + 1) if len(tied) else ():
-            at = slice(run[0], run[-1] + 2)
-            order[at] = sorted(order[at].tolist(), key=lambda i: slots.record(int(some[i])).metadata.uid)
+        order = sorted_by_uid(order, np.stack((rows, priority, start)), lambda i: slots.record(int(some[i])))
     return some[order]
+
+
+def sorted_by_uid(order: Int64Array, keys: Int64Array, record: Callable[[int], PodRecord]) -> Int64Array:
+    """Return positions that are sorted by some keys with those that tie sorted by the uid of their pods.
+
+    Args:
+        keys: int64, shape (n_keys, n_positions).
+        record: Returns the record of the pod at a position.
+    """
+    order, keys = order.copy(), keys[:, order]
+    tied = np.flatnonzero((keys[:, 1:] == keys[:, :-1]).all(axis=0))
+    # Runs of tied pods, from the first to the last.
+    for run in np.split(tied, np.flatnonzero(np.diff(tied) > 1) + 1) if len(tied) else ():
+        at = slice(run[0], run[-1] + 2)
+        order[at] = sorted(order[at].tolist(), key=lambda i: record(i).metadata.uid)
+    return order
 
 
 # Sequence and mapping views of a list of pods: records by index, and indices by pod name.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.pod_groups import group_members
@@ -128,19 +129,18 @@ def _placement(each: PlacementDecision, decision: PodGroupDecision) -> PodGroupP
 def _victims(decision: PodGroupDecision) -> tuple[PodGroupVictimData, ...]:
     if not decision.victims:
         return ()
-    from kschedctl.scheduler.preemption.dry_run_preemption import victim_units
+    from kschedctl.scheduler.preemption.victim_units import victim_units
 
-    pods = decision.cluster.pods
-    units = victim_units(decision.cluster, decision.victims, decision.framework.release)
-    return tuple(
-        PodGroupVictimData(
-            tuple(pods.key(pod) for pod in unit.pods),
-            unit.group if len(unit.pods) > 1 else "",
-            unit.priority,
-            ("", "PodGroup", "CompositePodGroup")[unit.rank] if len(unit.pods) > 1 else "",
-        )
-        for unit in units
-    )
+    victims = np.array(decision.victims, dtype=np.int64)
+    units = victim_units(decision.cluster, victims, decision.framework.release)
+    out = []
+    for unit, (priority, rank) in enumerate(zip(units.priority.tolist(), units.rank.tolist(), strict=True)):
+        pods = units.pods[units.entries(unit)].tolist()
+        group, kind = "", ""
+        if len(pods) > 1:
+            group, kind = units.groups[pods[0]], ("", "PodGroup", "CompositePodGroup")[rank]
+        out.append(PodGroupVictimData(tuple(map(decision.cluster.pods.key, pods)), group, priority, kind))
+    return tuple(out)
 
 
 # The cause for which a pod group is not scheduled, in one clause.

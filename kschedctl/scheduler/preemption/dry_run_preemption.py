@@ -4,26 +4,24 @@ Input: rows of nodes. Output: candidates, which are nodes on which the pod fits 
 evicted. World ``w`` of ``DryRun.victims`` is candidate ``w``; its entries are the candidate's victims.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Numbering, Overlay, PodsInWorlds, Selection
-from kschedctl.cluster.pod_group_trees import GroupForest, entity_key
-from kschedctl.cluster.pod_groups import grouped_pods, pod_group_of
+from kschedctl.cluster.pod_groups import grouped_pods
 from kschedctl.common.arrays import Entries, Int64Array, Mask, Rows, Worlds
 from kschedctl.objects.pod import Pod
-from kschedctl.objects.pod_group import CompositePodGroup
 from kschedctl.objects.releases.release import Release
-from kschedctl.objects.releases.rules import PodGroupRules, VictimTies
+from kschedctl.objects.releases.rules import PodGroupRules
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.framework.node_statuses import ExtenderVerdict, NodeStatuses
 from kschedctl.scheduler.framework.status import Code, Reason, Status
 from kschedctl.scheduler.preemption.budgets import Budget, violated_budgets
+from kschedctl.scheduler.preemption.victim_units import in_order_of_reprieve, victim_units, violating_pods
 
 # The victims on nodes (upstream ``SelectVictimsOnNode``), for all nodes together.
 #
@@ -132,107 +130,6 @@ def _reprieve(
     return spared
 
 
-# Victims of preemption as units: a pod, or all pods of a group that is evicted as a whole (upstream ``Victim``).
-
-
-class VictimUnit(msgspec.Struct, frozen=True, gc=False):
-    """Pods that are evicted together."""
-
-    #: The pods, as indices into ``Cluster.pods``; at least one.
-    pods: tuple[int, ...]
-    #: The priority of the unit: that of the pod or of its group.
-    priority: int
-    #: The kind of the unit: 0 for a pod, 1 for a group or a pod that ranks as one, 2 for a tree of groups. Higher ones
-    #: are more important.
-    rank: int
-    #: The earliest start in microseconds since 1970, ``NOT_STARTED`` without one.
-    start_time: int
-    #: The uid of the first pod; empty in releases where it does not break ties.
-    uid: str
-    #: The group that is evicted as a whole, as ``namespace/name``; empty for a pod.
-    group: str = ""
-
-    @property
-    def importance(self) -> tuple[int, int, int, int, str]:
-        """The sort key, the most important first (upstream ``MoreImportantVictim``)."""
-        return -self.priority, -self.rank, -len(self.pods), self.start_time, self.uid
-
-
-def pod_priority(cluster: Cluster, pod: int, rules: PodGroupRules | None) -> int:
-    """Return the priority by which a pod counts as a victim: its own, or that of its group where the rules say so.
-
-    Args:
-        pod: Index into ``Cluster.pods``.
-    """
-    record = cluster.pods.records[pod]
-    if rules is None or not rules.victims_have_group_priority:
-        return record.priority
-    group = pod_group_of(cluster, pod)
-    return record.priority if group is None else (group.spec.priority or 0)
-
-
-def victim_units(cluster: Cluster, pods: Iterable[int], release: Release) -> list[VictimUnit]:
-    """Return the units that some pods belong to, in the order of the pods.
-
-    Args:
-        pods: Indices into ``Cluster.pods`` of pods on nodes, ordered by node.
-        release: A release that schedules groups.
-    """
-    rules = release.pod_groups
-    assert rules is not None
-    units: dict[object, VictimUnit] = {}
-    indices = np.array(list(pods), dtype=np.int64)
-    starts, records = cluster.pods.start_time, cluster.pods.records
-    by_uid = release.victim_ties is VictimTies.BY_UID
-    forest = GroupForest.of(cluster, release)
-    grouped = set(np.intersect1d(indices, grouped_pods(cluster)).tolist())
-    own_columns = (indices, cluster.pods.priority[indices], starts[indices])
-    for pod, priority, start in zip(*(column.tolist() for column in own_columns), strict=True):
-        # Most pods are in no group.
-        if pod not in grouped:
-            units[pod] = VictimUnit((pod,), priority, 0, start, records[pod].metadata.uid if by_uid else "")
-            continue
-        own = pod_group_of(cluster, pod)
-        # The highest group above the pod that is evicted as a whole.
-        whole = [group for group in forest.upwards(own) if group.spec.disrupts_all] if own is not None else []
-        key: object = entity_key(whole[-1]) if whole else pod
-        if key in units:
-            continue
-        members, rank = (pod,), 0
-        if own is not None:
-            priority = pod_priority(cluster, pod, rules)
-        if whole:
-            members = tuple(forest.members(cluster, whole[-1], scheduled=True).tolist())
-            rank = 2 if isinstance(whole[-1], CompositePodGroup) else 1
-            priority = (whole[-1].spec.priority or 0) if rules.units_have_group_priority else priority
-        elif rules.single_members_rank_as_group:
-            rank = 1
-        # Until 1.36 the start of a group is that of the member found first.
-        if rules.pods_preempt_whole_groups:
-            start = int(starts[list(members)].min())
-        uid = records[members[0]].metadata.uid if by_uid else ""
-        units[key] = VictimUnit(members, priority, rank, start, uid, whole[-1].key if whole else "")
-    return list(units.values())
-
-
-def units_in_order_of_reprieve(
-    cluster: Cluster, units: Iterable[VictimUnit], budgets: Sequence[Budget]
-) -> tuple[list[VictimUnit], frozenset[int]]:
-    """Return units in the order in which they are put back, and those of their pods that break a budget.
-
-    Units that break a budget come first, and the more important ones before others. A unit is protected as a whole if
-    the eviction of one of its pods breaks a budget.
-    """
-    ordered = sorted(units, key=lambda unit: unit.importance)
-    pods = np.array([pod for unit in ordered for pod in unit.pods], dtype=np.int64)
-    together = PodsInWorlds(np.zeros(1, dtype=np.int64), np.zeros(len(pods), dtype=np.int64), pods)
-    violated = violated_budgets(cluster, budgets, together, up_to_first=True)
-    violating = frozenset(pods[np.logical_or.reduce(violated)].tolist())
-    if violating:
-        ordered.sort(key=lambda unit: violating.isdisjoint(unit.pods))
-    return ordered, violating
-
-
 # The victims on nodes with pods of groups (``SelectVictimsOnNode`` since 1.37).
 #
 # A group with disruption mode *all* is one victim: evicting one of its pods evicts all, also on other nodes. So each
@@ -293,29 +190,24 @@ class _OnNode(msgspec.Struct, frozen=True):
 def _on_node(framework: PluginsRunner, pod: Pod, row: int, budgets: tuple[Budget, ...]) -> _OnNode | None:
     """Return the victims on a node; ``None`` if it has no pod of lower priority."""
     cluster = framework.cluster
-    units = [
-        unit
-        for unit in victim_units(cluster, cluster.pods.on_node(row).tolist(), framework.handle.release)
-        if unit.priority < (pod.spec.priority or 0)
-    ]
-    if not units:
+    units = victim_units(cluster, cluster.pods.on_node(row), framework.handle.release)
+    units = units.take(np.flatnonzero(units.priority < (pod.spec.priority or 0)))
+    if not len(units):
         return None
     node = cluster.nodes.names[row]
-    left: dict[VictimUnit, None] = dict.fromkeys(units)
-    status = framework.status_without(pod, node, _pods_of_units(left))
+    status = framework.status_without(pod, node, tuple(units.pods.tolist()))
     if status.code is not Code.SUCCESS:
         return _OnNode(status)
-    order, violating = units_in_order_of_reprieve(cluster, units, budgets)
-    for unit in order:
-        del left[unit]
-        if framework.status_without(pod, node, _pods_of_units(left)).code is not Code.SUCCESS:
-            left[unit] = None
-    pods = _pods_of_units(sorted(left, key=lambda unit: unit.importance))
-    return _OnNode(Status(), pods, tuple(victim in violating for victim in pods))
-
-
-def _pods_of_units(units: dict[VictimUnit, None] | list[VictimUnit]) -> tuple[int, ...]:
-    return tuple(chain.from_iterable(unit.pods for unit in units))
+    violating = violating_pods(cluster, units, budgets)
+    units = units.take(in_order_of_reprieve(units, violating))
+    left = np.ones(len(units), dtype=np.bool_)
+    for unit in range(len(units)):
+        left[unit] = False
+        others = units.pods[left[units.unit_of]]
+        left[unit] = framework.status_without(pod, node, tuple(others.tolist())).code is not Code.SUCCESS
+    victims = units.take(np.flatnonzero(left))
+    pods = victims.take(victims.by_importance()).pods
+    return _OnNode(Status(), tuple(pods.tolist()), tuple(violating[pods].tolist()))
 
 
 class DryRun(msgspec.Struct, frozen=True):

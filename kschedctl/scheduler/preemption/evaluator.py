@@ -19,9 +19,10 @@ from kschedctl.scheduler.framework.interface import PluginsRunner
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses, fit_error
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
-from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, dry_run_preemption, pod_priority
+from kschedctl.scheduler.preemption.dry_run_preemption import DryRun, dry_run_preemption
 from kschedctl.scheduler.preemption.result import NEVER, NO_VICTIMS, TERMINATING, PreemptionResult, dry_run_errors
 from kschedctl.scheduler.preemption.select_candidate import pick_one_node_for_preemption
+from kschedctl.scheduler.preemption.victim_units import pod_priority
 
 
 def pod_eligible_to_preempt_others(

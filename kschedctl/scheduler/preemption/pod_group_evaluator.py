@@ -5,8 +5,9 @@ put back one by one as long as the group still fits: those that a budget protect
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -14,8 +15,7 @@ from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Numbering, PodsInWorlds
-from kschedctl.cluster.records import LOST
-from kschedctl.common.arrays import Int64Array, Mask, Rows
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows, numbered_together
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
@@ -24,14 +24,15 @@ from kschedctl.scheduler.framework.interface import PluginsRunner, PodGroupPostF
 from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
-from kschedctl.scheduler.preemption.dry_run_preemption import (
-    VictimUnit,
-    pod_priority,
-    units_in_order_of_reprieve,
-    victim_units,
-)
 from kschedctl.scheduler.preemption.evaluator import evicted_by_scheduler
 from kschedctl.scheduler.preemption.result import NEVER
+from kschedctl.scheduler.preemption.victim_units import (
+    VictimUnits,
+    in_order_of_reprieve,
+    pod_priority,
+    victim_units,
+    violating_pods,
+)
 
 NO_VICTIMS: Final = "No preemption victims found for incoming preemptor"
 ONGOING: Final = "ongoing preemption on nominated nodes"
@@ -59,36 +60,89 @@ def preempt_for_pod_group(
     if rules.queues_groups and _is_ongoing(cluster, group, rules):
         nominated = {pod.key: pod.status.nominated_node_name for pod in group.unscheduled}
         return PodGroupPostFilterResult(Status(Code.SUCCESS, (ONGOING,)), nominated)
-    everything = victim_units(cluster, cluster.pods.assigned.tolist(), release)
-    units = [unit for unit in everything if unit.priority < group.priority]
-    if not units:
+    everything = victim_units(cluster, cluster.pods.assigned, release)
+    units = everything.take(np.flatnonzero(everything.priority < group.priority))
+    if not len(units):
         code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if rules.no_victims_is_final else Code.UNSCHEDULABLE
         return PodGroupPostFilterResult(Status(code, (NO_VICTIMS,)))
-    removed = [pod for unit in units for pod in unit.pods]
-    own = set() if rules.victims_are_counted else set(group.scheduled(cluster).tolist())
-    moved = [_on(pod, _NOWHERE) for pod in _pods_on_nodes(cluster, own.intersection(removed))]
-    emptied = cluster.with_pods(removed=[pod for pod in removed if pod not in own], added=moved)
+    stays = np.zeros(len(cluster.pods), dtype=np.bool_)
+    if not rules.victims_are_counted:
+        stays[group.scheduled(cluster)] = True
+    own = stays[units.pods]
+    moved = [_on(pod, _NOWHERE) for pod in _pods_on_nodes(cluster, units.pods[own])]
+    emptied = cluster.with_pods(removed=units.pods[~own].tolist(), added=moved)
     budgets = get_pod_disruption_budgets(cluster, empty_protects=release.empty_budget_selector_protects)
-    order, violating = units_in_order_of_reprieve(cluster, units, budgets)
-    condemned = CondemnedUnits.of(cluster, order, violating) if rules.ranks_nodes else None
+    violating = violating_pods(cluster, units, budgets)
+    condemned = CondemnedUnits.of(cluster, units, violating) if rules.ranks_nodes else None
     status, proposed = trial.run(emptied, condemned)
     if status.code is not Code.SUCCESS:
         return PodGroupPostFilterResult(status)
     states = trial.states_on_own_nodes(emptied, proposed) if rules.stays_on_nodes else None
     if states is not None:
-        victims = _left_over_on_nodes(framework, order, proposed, states)
+        victims = _left_over_on_nodes(framework, units, violating, proposed, states)
     else:
+        order = units.take(in_order_of_reprieve(units, violating))
         victims = _left_over(cluster, emptied, order, trial, proposed, rules)
     if not rules.ranks_nodes:
-        victims.sort(key=lambda unit: unit.importance)
-    pods = tuple(pod for unit in victims for pod in unit.pods)
-    said = (f"found a placement for podgroup, preempting {len(pods)} victims",) if rules.says_preemption else ()
+        victims = victims.take(victims.by_importance())
+    n_victims = len(victims.pods)
+    said = (f"found a placement for podgroup, preempting {n_victims} victims",) if rules.says_preemption else ()
     nominated = {pod.key: node for pod, node in proposed}
-    return PodGroupPostFilterResult(Status(Code.SUCCESS, said), nominated, pods)
+    return PodGroupPostFilterResult(Status(Code.SUCCESS, said), nominated, tuple(victims.pods.tolist()))
 
 
 #: The cost of the victims on a node: that there are any, the broken budgets, their priorities, and their number.
 _Cost: TypeAlias = tuple[bool, int, tuple[tuple[int, int], ...], int, tuple[tuple[int, int], ...]]
+
+
+class _Kind(NamedTuple):
+    """The values of a unit that make up the cost of a node."""
+
+    priority: int
+    rank: int
+    n_pods: int
+    n_violating: int
+
+
+class _Costs:
+    """The numbers of what the units of nodes cost."""
+
+    def __init__(self, kinds: Sequence[_Kind]) -> None:
+        self._kinds = kinds
+        self._known: dict[bytes, int] = {}
+        self._numbers: dict[_Cost, int] = {}
+        self._costs: list[_Cost] = []
+
+    def number(self, kinds: Int64Array) -> int:
+        """Return the number of what units of some kinds cost together.
+
+        Args:
+            kinds: The kind of each unit, ascending.
+        """
+        key = kinds.tobytes()
+        if key not in self._known:
+            cost = self._cost(kinds)
+            if cost not in self._numbers:
+                self._numbers[cost] = len(self._costs)
+                self._costs.append(cost)
+            self._known[key] = self._numbers[cost]
+        return self._known[key]
+
+    def least(self, numbers: Iterable[int]) -> int:
+        return min(numbers, key=self._costs.__getitem__)
+
+    def _cost(self, kinds: Int64Array) -> _Cost:
+        units = [self._kinds[kind] for kind in kinds.tolist()]
+        by_priority: dict[int, int] = {}
+        for unit in units:
+            by_priority[unit.priority] = by_priority.get(unit.priority, 0) + unit.n_pods
+        return (
+            bool(units),
+            sum(unit.n_violating for unit in units),
+            tuple(by_priority.items()),
+            sum(by_priority.values()),
+            tuple((unit.rank, unit.n_pods) for unit in units),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,76 +152,85 @@ class CondemnedUnits:
     A member prefers the nodes without other victims, then those with the cheapest ones (``CompareVictimSets``).
     """
 
-    #: The units that are left with a pod on a node, the most important first, by node row.
-    left: Mapping[int, Sequence[VictimUnit]]
-    #: The node row of each pod.
+    units: VictimUnits
+    #: The node row of each of their pods.
     node_row: Rows
-    #: The pods whose eviction breaks a budget.
-    violating: frozenset[int]
+    #: The units with a pod on each node, node by node, and the positions at which nodes begin and end.
+    there: Int64Array
+    bounds: Int64Array
+    #: The kind of each unit: int64, shape (n_units,).
+    kind: Int64Array
+    #: True for the units that are evicted already.
+    condemned: Mask
+    costs: _Costs
     #: The number of what the units of each node cost: int64, shape (n_nodes,).
-    costs: Int64Array
-    #: The numbers of all costs so far, which all states of an attempt share.
-    numbers: dict[_Cost, int]
+    numbers: Int64Array
 
     @classmethod
-    def of(cls, cluster: Cluster, order: Sequence[VictimUnit], violating: frozenset[int]) -> Self:
-        """Return the state before the first member, with units in the order of reprieve."""
-        on_node: dict[int, list[VictimUnit]] = {}
-        rows_of = cluster.pods.node_row.tolist()
-        # The order differs from that of importance only if evictions break a budget.
-        for unit in sorted(order, key=lambda unit: unit.importance) if violating else order:
-            for row in {rows_of[pod] for pod in unit.pods} - {LOST}:
-                on_node.setdefault(row, []).append(unit)
-        costs, numbers = np.zeros(len(cluster.nodes), dtype=np.int64), {_cost((), violating): 0}
-        for row, there in on_node.items():
-            costs[row] = numbers.setdefault(_cost(there, violating), len(numbers))
-        return cls(on_node, cluster.pods.node_row, violating, costs, numbers)
+    def of(cls, cluster: Cluster, units: VictimUnits, violating: Mask) -> Self:
+        """Return the state before the first member.
+
+        Args:
+            violating: True for the pods whose eviction breaks a budget.
+        """
+        n_violating = np.bincount(units.unit_of[violating[units.pods]], minlength=len(units))
+        # Kinds are numbered in the order of these values.
+        values = np.stack((-units.priority, -units.rank, -units.n_pods, n_violating))
+        first, kind = numbered_together(values, len(units))
+        costs = _Costs([_Kind(-priority, -rank, -n, broken) for priority, rank, n, broken in values.T[first].tolist()])
+        rows = cluster.pods.node_row[units.pods]
+        order = np.lexsort((units.unit_of, kind[units.unit_of], rows))
+        order = order[rows[order] >= 0]
+        # A unit counts once on a node, however many of its pods are there.
+        row, unit = rows[order], units.unit_of[order]
+        again = (np.diff(row, prepend=-1) == 0) & (np.diff(unit, prepend=-1) == 0)
+        row, there = row[~again], unit[~again]
+        bounds = np.searchsorted(row, np.arange(len(cluster.nodes) + 1))
+        kinds_there = kind[there]
+        numbers = [costs.number(kinds_there[begin:end]) for begin, end in pairwise(bounds.tolist())]
+        condemned = np.zeros(len(units), dtype=np.bool_)
+        return cls(units, rows, there, bounds, kind, condemned, costs, np.array(numbers, dtype=np.int64))
 
     def cheapest(self, rows: Rows) -> Rows:
-        own, costs = self.costs[rows], tuple(self.numbers)
-        kept: Rows = rows[own == min(np.unique(own).tolist(), key=costs.__getitem__)]
+        own = self.numbers[rows]
+        kept: Rows = rows[own == self.costs.least(np.flatnonzero(np.bincount(own)).tolist())]
         return kept
 
     def after(self, row: int) -> "CondemnedUnits":
-        condemned = set(self.left.get(row, ()))
-        left, costs = {**self.left}, self.costs.copy()
-        for other in left.keys() & set(self.node_row[[pod for unit in condemned for pod in unit.pods]].tolist()):
-            left[other] = [unit for unit in left[other] if unit not in condemned]
-            cost = _cost(left[other], self.violating)
-            costs[other] = self.numbers.setdefault(cost, len(self.numbers))
-        return dataclasses.replace(self, left=left, costs=costs)
+        units = self._left_on(row)
+        if not len(units):
+            return self
+        condemned, numbers = self.condemned.copy(), self.numbers.copy()
+        condemned[units] = True
+        new = dataclasses.replace(self, condemned=condemned, numbers=numbers)
+        for other in {each for unit in units.tolist() for each in self.node_row[self.units.entries(unit)].tolist()}:
+            if other >= 0:
+                numbers[other] = self.costs.number(self.kind[new._left_on(other)])
+        return new
 
-
-def _cost(units: Sequence[VictimUnit], violating: frozenset[int]) -> _Cost:
-    by_priority: dict[int, int] = {}
-    for unit in units:
-        by_priority[unit.priority] = by_priority.get(unit.priority, 0) + len(unit.pods)
-    return (
-        bool(units),
-        sum(len(violating.intersection(unit.pods)) for unit in units) if violating else 0,
-        tuple(by_priority.items()),
-        sum(by_priority.values()),
-        tuple([(unit.rank, len(unit.pods)) for unit in units]),
-    )
+    def _left_on(self, row: int) -> Int64Array:
+        units = self.there[self.bounds[row] : self.bounds[row + 1]]
+        left: Int64Array = units[~self.condemned[units]]
+        return left
 
 
 def _left_over(
     cluster: Cluster,
     emptied: Cluster,
-    order: Sequence[VictimUnit],
+    order: VictimUnits,
     trial: PodGroupTrial,
     proposed: Sequence[tuple[Pod, str]],
     rules: PodGroupRules,
-) -> list[VictimUnit]:
+) -> VictimUnits:
     """Put units back in order as long as the group still fits; return those that cannot come back."""
     victims = []
-    for unit in order:
-        trying = emptied.with_pods(added=_pods_on_nodes(cluster, unit.pods))
+    for unit in range(len(order)):
+        trying = emptied.with_pods(added=_pods_on_nodes(cluster, order.pods[order.entries(unit)]))
         if trial.fits(trying, proposed) if rules.stays_on_nodes else trial.run(trying)[0].code is Code.SUCCESS:
             emptied = trying
         else:
             victims.append(unit)
-    return victims
+    return order.take(np.array(victims, dtype=np.int64))
 
 
 # Only the nodes with members matter, and each for itself, if the pods of a node alone decide whether members fit there.
@@ -176,40 +239,44 @@ def _left_over(
 
 def _left_over_on_nodes(
     framework: PluginsRunner,
-    order: Sequence[VictimUnit],
+    units: VictimUnits,
+    violating: Mask,
     proposed: Sequence[tuple[Pod, str]],
     states: Sequence[CycleState],
-) -> list[VictimUnit]:
+) -> VictimUnits:
     """Do the same where the pods of a node alone decide whether members fit there."""
     pods = framework.cluster.pods
     members = _MembersOnNodes(framework, proposed, states)
-    row_of = {pod: row for row in members.rows.tolist() for pod in pods.on_node(row).tolist()}
-    here = [(unit, [pod for pod in unit.pods if pod in row_of]) for unit in order]
+    # Units on other nodes come back in any case.
+    on_nodes = np.isin(pods.node_row[units.pods], members.rows)
     gone = np.zeros(len(pods), dtype=np.bool_)
-    gone[[pod for _, back in here for pod in back]] = True
+    gone[units.pods[on_nodes]] = True
     if not members.fitting(members.rows, gone)[members.rows].all():
         # Nominated pods may keep members from the nodes that they found; then no unit can come back.
-        return list(order)
-    rounds: list[list[tuple[VictimUnit, list[int]]]] = []
-    n_rounds = dict.fromkeys(row_of.values(), 0)
-    for unit, back in here:
-        if back:
-            rows = {row_of[pod] for pod in back}
-            turn = max(n_rounds[row] for row in rows)
-            if turn == len(rounds):
-                rounds.append([])
-            rounds[turn].append((unit, back))
-            n_rounds.update(dict.fromkeys(rows, turn + 1))
-    refused: set[VictimUnit] = set()
-    for units in rounds:
-        together = [pod for _, back in units for pod in back]
+        return units.take(in_order_of_reprieve(units, violating))
+    units = units.take(np.unique(units.unit_of[on_nodes]))
+    units = units.take(in_order_of_reprieve(units, violating))
+    rounds: list[list[tuple[int, list[int]]]] = []
+    n_rounds = dict.fromkeys(members.rows.tolist(), 0)
+    row_of = dict(zip(units.pods.tolist(), pods.node_row[units.pods].tolist(), strict=True))
+    for unit in range(len(units)):
+        back = [pod for pod in units.pods[units.entries(unit)].tolist() if row_of[pod] in n_rounds]
+        rows = {row_of[pod] for pod in back}
+        turn = max(n_rounds[row] for row in rows)
+        if turn == len(rounds):
+            rounds.append([])
+        rounds[turn].append((unit, back))
+        n_rounds.update(dict.fromkeys(rows, turn + 1))
+    refused: list[int] = []
+    for each in rounds:
+        together = [pod for _, back in each for pod in back]
         gone[together] = False
         fits = members.fitting(np.unique(pods.node_row[together]), gone)
-        for unit, back in units:
+        for unit, back in each:
             if not fits[pods.node_row[back]].all():
-                refused.add(unit)
+                refused.append(unit)
                 gone[back] = True
-    return [unit for unit in order if unit in refused]
+    return units.take(np.array(sorted(refused), dtype=np.int64))
 
 
 class _Step(NamedTuple):
@@ -300,8 +367,8 @@ def _is_ongoing(cluster: Cluster, group: PodGroupInfo, rules: PodGroupRules) -> 
     )
 
 
-def _pods_on_nodes(cluster: Cluster, pods: Iterable[int]) -> list[Pod]:
-    return [_on(cluster.pods.pod(pod), cluster.pods.records[pod].node_name) for pod in pods]
+def _pods_on_nodes(cluster: Cluster, pods: PodIndices) -> list[Pod]:
+    return [_on(cluster.pods.pod(pod), cluster.pods.records[pod].node_name) for pod in pods.tolist()]
 
 
 def _on(pod: Pod, node: str) -> Pod:

@@ -26,7 +26,7 @@ from kschedctl.scheduler.framework.interface import Plugin
 from kschedctl.scheduler.framework.runtime import Framework, encoded
 from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.preemption.budgets import Budget, get_pod_disruption_budgets
-from kschedctl.scheduler.preemption.dry_run_preemption import pod_priority
+from kschedctl.scheduler.preemption.victim_units import pod_priority
 from kschedctl.trials.optimum.gangs import Gang, gangs_of, held_groups, refused_groups, whole_groups_only
 from kschedctl.trials.optimum.kinds import Kind, Occupants, evaluate_filters
 from kschedctl.trials.simulate.world import is_recreated

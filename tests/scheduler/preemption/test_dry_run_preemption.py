@@ -15,8 +15,6 @@ from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
-from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
-from kschedctl.scheduler.preemption.dry_run_preemption import VictimUnit, units_in_order_of_reprieve, victim_units
 from kschedctl.scheduler.preemption.result import NO_VICTIMS
 from tests.builders import (
     HOSTNAME,
@@ -156,129 +154,6 @@ def test_the_choice_is_minimal_in_the_order_of_the_criteria(cluster: Cluster, po
     best = min(ranks.values())
     assert found.nominated == tuple(sorted(node for node, value in ranks.items() if value == best))
     assert all(pods.priority[v.pod] < 50 for c in found.candidates for v in c.victims)
-
-
-IN: dict[str, dict[str, Any]] = {
-    group: {"schedulingGroup": {"podGroupName": group}} for group in ("whole", "single", "gone")
-}
-GROUPS = (make_pod_group("whole", disrupts_all=True, priority=7), make_pod_group("single", priority=7))
-
-
-def made(*pods: Pod) -> Cluster:
-    return make_cluster([make_node("a"), make_node("b")], pods, *GROUPS)
-
-
-def shown(cluster: Cluster, units: list[VictimUnit]) -> str:
-    """Return the pods of each unit, with its priority: ``x+y:7 z:0``."""
-    names = [("+".join(cluster.pods.records[i].metadata.name for i in unit.pods), unit.priority) for unit in units]
-    return " ".join(f"{pods}:{priority}" for pods, priority in names)
-
-
-@pytest.mark.parametrize(
-    ("version", "pods", "expected"),
-    [
-        pytest.param("1.37", [running("p", "a", "1", 3)], "p:3", id="a pod is a unit"),
-        pytest.param(
-            "1.37",
-            [running("p", "a", "1", 3, **IN["single"]), running("q", "b", "1", 3, **IN["single"])],
-            "p:7 q:7",
-            id="1.37: members go one by one, by the priority of their group",
-        ),
-        pytest.param(
-            "1.36",
-            [running("p", "a", "1", 3, **IN["single"])],
-            "p:3",
-            id="1.36: members go one by one, by their own priority",
-        ),
-        pytest.param(
-            "1.37",
-            [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
-            "p+q:7",
-            id="1.37: a whole group, on all nodes",
-        ),
-        pytest.param(
-            "1.36",
-            [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
-            "p+q:7",
-            id="1.36: a whole group, by its priority too",
-        ),
-        pytest.param("1.37", [running("p", "a", "1", 3, **IN["gone"])], "p:3", id="a group that does not exist"),
-        pytest.param(
-            "1.38",
-            [running("p", "a", "1", 3, **IN["whole"]), running("q", "b", "1", 3, **IN["whole"])],
-            "p+q:3",
-            id="1.38: a whole group, by the priority of its pods",
-        ),
-        pytest.param(
-            "1.38", [running("p", "a", "1", 3, **IN["single"])], "p:3", id="1.38: members go by their own priority"
-        ),
-    ],
-)
-def test_units(version: str, pods: list[Pod], expected: str) -> None:
-    cluster = made(*pods)
-    assert shown(cluster, victim_units(cluster, range(len(pods)), with_groups(version))) == expected
-
-
-def test_a_whole_group_is_found_from_one_member() -> None:
-    cluster = made(running("p", "a", "1", **IN["whole"]), running("q", "b", "1", **IN["whole"]))
-    assert shown(cluster, victim_units(cluster, [1], with_groups("1.37"))) == "p+q:7"
-
-
-@pytest.mark.parametrize(("version", "start"), [("1.36", LATE), ("1.37", EARLY), ("1.38", EARLY)])
-def test_a_group_starts_with_its_first_member_by_node_in_1_36_and_by_time_later(version: str, start: str) -> None:
-    cluster = made(
-        running("p", "a", "1", start=LATE, **IN["whole"]),
-        running("q", "b", "1", start=EARLY, **IN["whole"]),
-        running("other", "b", "1", start=start),
-    )
-    group, other = victim_units(cluster, [0, 1, 2], with_groups(version))
-    assert group.start_time == other.start_time
-
-
-@pytest.mark.parametrize(
-    ("units", "expected"),
-    [
-        pytest.param([(0, 0, 1, 0, ""), (5, 0, 1, 0, "")], [1, 0], id="higher priority first"),
-        pytest.param([(0, 0, 1, 0, ""), (0, 1, 1, 9, "")], [1, 0], id="then a group over a pod"),
-        pytest.param([(0, 1, 9, 0, ""), (0, 2, 1, 9, "")], [1, 0], id="and a tree over a group"),
-        pytest.param([(0, 1, 1, 0, ""), (0, 1, 3, 9, "")], [1, 0], id="then more pods"),
-        pytest.param([(0, 1, 2, 9, ""), (0, 1, 2, 0, "")], [1, 0], id="then the earlier start"),
-        pytest.param([(0, 1, 2, 0, "b"), (0, 1, 2, 0, "a")], [1, 0], id="then the lower uid"),
-    ],
-)
-def test_more_important_first(units: list[tuple[int, int, int, int, str]], expected: list[int]) -> None:
-    made = [VictimUnit((0,) * n, priority, rank, start, uid) for priority, rank, n, start, uid in units]
-    assert [made.index(unit) for unit in sorted(made, key=lambda unit: unit.importance)] == expected
-
-
-def test_a_budget_protects_a_group_as_a_whole() -> None:
-    """Units that break a budget are put back first; one of their pods is enough."""
-    web: dict[str, Any] = {"labels": {"app": "web"}}
-    cluster = make_cluster(
-        [make_node("a"), make_node("b")],
-        [
-            running("important", "a", "1", 9),
-            running("p", "a", "1", **IN["whole"]),
-            running("q", "b", "1", **web, **IN["whole"]),
-        ],
-        *GROUPS,
-        budget("none", "web", 0),
-    )
-    units = victim_units(cluster, [0, 1, 2], with_groups("1.37"))
-    order, violating = units_in_order_of_reprieve(cluster, units, get_pod_disruption_budgets(cluster))
-    assert shown(cluster, order) == "p+q:7 important:9"
-    assert violating == {2}
-
-
-def test_a_budget_protects_the_less_important_ones() -> None:
-    """A budget that allows one eviction is used up by the more important pod, so that the other one breaks it."""
-    web: dict[str, Any] = {"labels": {"app": "web"}}
-    pods = [running("low", "a", "1", 1, **web), running("high", "a", "1", 2, **web)]
-    cluster = make_cluster([make_node("a")], pods, budget("one", "web", 1))
-    order, violating = units_in_order_of_reprieve(
-        cluster, victim_units(cluster, [0, 1], with_groups("1.37")), get_pod_disruption_budgets(cluster)
-    )
-    assert (shown(cluster, order), violating) == ("low:1 high:2", frozenset({0}))
 
 
 @pytest.mark.parametrize(

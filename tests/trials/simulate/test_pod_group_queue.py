@@ -22,7 +22,7 @@ from kschedctl.scheduler.framework.interface import PermitPlugin, Plugin, PreBin
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.plugins.registry import in_tree_registry
-from kschedctl.scheduler.preemption.dry_run_preemption import pod_priority
+from kschedctl.scheduler.preemption.victim_units import pod_priority
 from kschedctl.sources.snapshot.capture import ClusterReader
 from kschedctl.sources.snapshot.summary import ReadSummary
 from kschedctl.trials.simulate.attempts import Attempt
