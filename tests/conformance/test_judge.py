@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.real_scheduler import GROUP_RELEASES
 from conformance import builds
 from conformance.asking import Judge
 from conformance.comparison import differences
@@ -98,14 +99,32 @@ def test_the_table_of_feature_gates_is_what_the_scheduler_lists(release: str, ju
     assert dict(line.split() for line in listed.stdout.splitlines()) == known
 
 
-def test_the_bench_places_pods_one_after_another_and_finds_candidates(release: str, judge: Judge) -> None:
-    lines = [node("a", cpu="2"), pod("low", nodeName="a", priority=0), [pod("fits")], [pod("p", cpu="2", priority=10)]]
+def bench(release: str, *lines: Any) -> list[dict[str, Any]]:
     given = "".join(f"{json.dumps(line)}\n" for line in lines)
     program = builds.cache() / release / "judge"
     printed = subprocess.run([program, "-bench"], input=given, capture_output=True, text=True, check=True).stdout
-    answers = [json.loads(line) for line in printed.splitlines()]
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def test_the_bench_places_pods_one_after_another_and_finds_candidates(release: str, judge: Judge) -> None:
+    lines = [node("a", cpu="2"), pod("low", nodeName="a", priority=0), [pod("fits")], [pod("p", cpu="2", priority=10)]]
+    answers = bench(release, *lines)
     assert [(answer["placed"], answer["candidates"]) for answer in answers] == [(1, 0), (0, 1)]
     assert all(answer["seconds"] >= 0 for answer in answers)
+
+
+def test_the_bench_tells_the_picks_and_the_victims_of_a_gang(release: str, judge: Judge) -> None:
+    if release not in GROUP_RELEASES:
+        pytest.skip(f"{release} does not preempt for groups by default")
+    group = pod_group(release, 2)
+    group["spec"]["priority"] = 10
+    of_group = {"schedulerName": "default-scheduler", "schedulingGroup": {"podGroupName": "g"}, "priority": 10}
+    members = [pod(name, cpu="2", **of_group) for name in ("one", "two")]
+    low = [pod(f"low-{name}", cpu="2", nodeName=name, priority=0) for name in ("a", "b")]
+    (answer,) = bench(release, node("a", cpu="2"), node("b", cpu="2"), *low, [group, *members])
+    # The first search finds no node; then the whole group is tried without the pods of lower priority.
+    assert (answer["picks"][0], sorted(answer["picks"][1:])) == ("", ["a", "b"])
+    assert (answer["victims"], answer["placed"]) == (["d/low-a", "d/low-b"], 0)
 
 
 def test_a_wrong_configuration_is_refused(judge: Judge) -> None:
