@@ -211,7 +211,9 @@ class Nodes:
             own = [lists.setdefault(node.spec.taints, len(lists)) for node in nodes]
             yield "_taints", (lists, _carried(codes, source, others, own))
         if "images" in known:
-            yield "images", self.images.moved(new.objects, source)
+            images = [node.status.images for node in nodes]
+            same = new.row is self.row and images == [self.objects[row].status.images for row in others.tolist()]
+            yield "images", self.images if same else self.images.moved(new.objects, source)
         if "allocatable" in known:
             offers = [exact_units(parse_resources(node.status.allocatable)) for node in nodes]
             yield "allocatable", carried(self.allocatable, offers)

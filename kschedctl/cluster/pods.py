@@ -195,6 +195,10 @@ class PodIndex(Mapping[PodName, int]):
     def __iter__(self) -> Iterator[PodName]:
         return (record.name for record in PodRecords(self._pods))
 
+    def expect(self, n_names: int) -> None:
+        """Prepare for a number of names to be looked up."""
+        self._pods.slots.expect(n_names)
+
     def __getitem__(self, name: PodName) -> int:
         pods = self._pods
         slot = pods.slots.slot_of(name, pods.end)
@@ -390,7 +394,7 @@ class Pods:
         return f"{metadata.namespace}/{metadata.name}"
 
     @cached_property
-    def index(self) -> Mapping[PodName, int]:
+    def index(self) -> PodIndex:
         """The index of each pod, by namespace and name."""
         return PodIndex(self.mark)
 

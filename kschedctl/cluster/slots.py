@@ -80,9 +80,18 @@ class _First:
         last = self._last_slot
         return {record.name: slot for slot, record in enumerate(self.records) if last[record.metadata.name] != slot}
 
+    @property
+    def is_indexed(self) -> bool:
+        """True if the names of the pods are indexed."""
+        return "_last_slot" in self.__dict__
+
+    def index(self) -> None:
+        """Index the names of the pods."""
+        _ = self._last_slot
+
     def slot_of(self, name: PodName) -> int | None:
         """Return the last slot of the pod with a namespace and name; ``None`` if there is none."""
-        if "_last_slot" not in self.__dict__:
+        if not self.is_indexed:
             if name not in self._looked_for and len(self._looked_for) < _FEW_NAMES:
                 own = name[1]
                 same = [slot for slot, record in enumerate(self.records) if record.metadata.name == own]
@@ -207,6 +216,8 @@ class PodSlots:
         # Copy only the columns already computed: priorities and start times are rarely needed.
         known = [name for name in COLUMNS if name in self._first.__dict__]
         first.__dict__.update((name, np.delete(self.column(name, 0, end), empty)) for name in known)
+        if self._first.is_indexed:
+            first.index()
         slots = object.__new__(PodSlots)
         slots._start(first, self.nodes)
         return slots
@@ -247,6 +258,11 @@ class PodSlots:
         more = _without_row(later[COLUMNS.index("node_row")], later[COLUMNS.index("nominated_row")]) + n_first
         records = map(self.record, (*self._first.without_row.tolist(), *more.tolist()))
         return any(record.node_row(nodes.row) >= 0 or record.nominated_row(nodes.row) >= 0 for record in records)
+
+    def expect(self, n_names: int) -> None:
+        """Prepare for a number of names to be looked up: many need an index of the initial pods."""
+        if n_names > _FEW_NAMES:
+            self._first.index()
 
     def slot_of(self, name: PodName, end: int) -> int | None:
         """Return the last slot before ``end`` of the pod with a namespace and name; ``None`` if there is none."""
@@ -380,6 +396,41 @@ class Moves(msgspec.Struct, frozen=True):
     def signed(self) -> tuple[tuple[Slots, int], tuple[Slots, int]]:
         """Return the slots of removed pods with -1, and the slots of added pods with 1."""
         return (self.gone, -1), (self.come, 1)
+
+    def on_nodes(self) -> MovedPods:
+        """Return the pods that came to nodes or left them."""
+        slots, n_gone = self.slots, len(self.gone)
+        rows, classes = (
+            np.concatenate((slots.take(name, self.gone), slots.take(name, self.come)))
+            for name in ("node_row", "class_id")
+        )
+        changes = np.ones(len(rows), dtype=np.int64)
+        changes[:n_gone] = -1
+        here = rows >= 0
+        return MovedPods(classes[here], rows[here], changes[here])
+
+
+class MovedPods(msgspec.Struct, frozen=True):
+    """Pods that came to nodes or left them."""
+
+    #: The class of each pod, and the row of its node.
+    class_id: Int64Array
+    row: Int64Array
+    #: 1 for a pod that came, -1 for one that left.
+    change: Int64Array
+
+    def per_domain(self, per_class: Int64Array, domains: Int64Array, n_domains: int) -> Int64Array:
+        """Return the change of a sum over the pods of each topology domain.
+
+        Args:
+            per_class: The contribution of a pod of each class.
+            domains: The domain of each node, -1 without one.
+
+        Returns: int64, shape (n_domains + 1,); the last entry is for nodes without a domain.
+        """
+        out = np.zeros(n_domains + 1, dtype=np.int64)
+        np.add.at(out, domains[self.row], self.change * per_class[self.class_id])
+        return out
 
 
 # The pod classes and cached results about them. Derived clusters share one list of classes, which only grows.

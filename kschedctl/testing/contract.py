@@ -31,6 +31,8 @@ from kschedctl.testing.plugin_checks import (
     check_operands,
     copies_change_no_more_than_reach_of_copies_says,
     placed_copies_count_as_in_a_changed_cluster,
+    placed_copies_follow_any_pods,
+    pods_change_no_more_than_reach_of_pods_says,
     preparing_depends_on_no_more_than_prepares_from_says,
 )
 from kschedctl.testing.probe import PluginSubject, ask, prepare, prepare_scores, run_filter
@@ -293,6 +295,8 @@ CLAUSES: Final[tuple[Callable[[PluginSubject, Sample], None], ...]] = (
     answers_depend_on_no_more_of_the_pod_than_own_part_says,
     copies_change_no_more_than_reach_of_copies_says,
     placed_copies_count_as_in_a_changed_cluster,
+    pods_change_no_more_than_reach_of_pods_says,
+    placed_copies_follow_any_pods,
 )
 
 

@@ -23,7 +23,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
 from kschedctl.scheduler.framework.explanation import Arithmetic
-from kschedctl.scheduler.framework.interface import FilterPlugin, Plugin, ScorePlugin
+from kschedctl.scheduler.framework.interface import FilterPlugin, PlacedCopies, Plugin, ScorePlugin
 from kschedctl.scheduler.framework.operands import Operands
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.testing.probe import PluginAnswers, PluginSubject, ask, prepare, prepare_scores, run_filter
@@ -183,11 +183,34 @@ def copies_change_no_more_than_reach_of_copies_says(subject: PluginSubject, samp
         after = ask(subject.over(changed), changed, sample.pod)
         words = f"with a copy of the pod on {name}, it differs"
         assert after.pre_filter == before.pre_filter, f"PreFilter depends on copies: {words}"
-        for node in cluster.nodes.names:
-            if node == name and reach is Reach.NODE:
-                continue
-            for what, was, now in _of_node(before, after, node):
-                assert now == was, f"{what} of {node} depends on more than reach_of_copies says: {words}"
+        for what in _beyond(before, after, name, reach):
+            raise AssertionError(f"{what} depends on more than reach_of_copies says: {words}")
+
+
+def pods_change_no_more_than_reach_of_pods_says(subject: PluginSubject, sample: Sample) -> None:
+    """Check that pods that come to a node or leave it do not change results beyond what ``reach_of_pods`` states."""
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    reach = plugin.reach_of_pods(sample.pod)
+    if reach is Reach.CLUSTER:
+        return
+    before = ask(plugin, cluster, sample.pod)
+    for difference in _changed_clusters(cluster):
+        if not difference.pods_of:
+            continue
+        after = ask(subject.over(difference.cluster), difference.cluster, sample.pod)
+        words = f"with {difference.words}, it differs"
+        assert after.pre_filter == before.pre_filter, f"PreFilter depends on other pods: {words}"
+        for what in _beyond(before, after, difference.pods_of, reach):
+            raise AssertionError(f"{what} depends on more than reach_of_pods says: {words}")
+
+
+def _beyond(before: PluginAnswers, after: PluginAnswers, node: str, reach: Reach) -> Iterator[str]:
+    """Yield the results that differ although a change of the pods of one node does not reach them."""
+    for each in {**before.verdicts, **before.raw}:
+        if each == node and reach is Reach.NODE:
+            continue
+        yield from (f"{what} of {each}" for what, was, now in _of_node(before, after, each) if now != was)
 
 
 def placed_copies_count_as_in_a_changed_cluster(subject: PluginSubject, sample: Sample) -> None:
@@ -207,19 +230,47 @@ def placed_copies_count_as_in_a_changed_cluster(subject: PluginSubject, sample: 
             continue
         placed.place(row)
         on.append(names[row])
-        changed = cluster.with_copies(sample.pod, on)
-        expected = ask(subject.over(changed), changed, sample.pod)
         words = f"placed_copies differs from a cluster with copies of the pod on {', '.join(on)}"
-        for node, is_rejected in zip(names, placed.rejected.tolist(), strict=True):
-            said = node in expected.verdicts and expected.verdicts[node].code.rejected
-            assert is_rejected == said, f"the verdict of {node} by {words}"
-        scores = placed.scores(cluster.nodes.rows)
-        if scores is not None and expected.scores:
-            assert dict(zip(names, scores.tolist(), strict=True)) == expected.scores, f"a score by {words}"
-        else:
-            assert len(set(expected.scores.values()) | set([] if scores is None else scores.tolist())) < 2, (
-                f"a missing score by {words}"
-            )
+        _check_placed(placed, subject, cluster.with_copies(sample.pod, on), sample, words)
+
+
+def placed_copies_follow_any_pods(subject: PluginSubject, sample: Sample) -> None:
+    """Check that ``PlacedCopies.follow`` gives the results in a cluster to which pods came, or which they left."""
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    if plugin.reach_of_pods(sample.pod) is not Reach.CLUSTER:
+        return
+    for difference in _changed_clusters(cluster):
+        ((status, _), pre_score), state = _prepared(plugin, sample)
+        fails = {status.code, pre_score.code} - {Code.SUCCESS, Code.SKIP}
+        placed = None if fails or not difference.pods_of else plugin.placed_copies(state, sample.pod)
+        after = difference.cluster
+        moves = after.pods.mark.moves_since(cluster.pods.mark)
+        if placed is None or moves is None or not placed.follow(after, moves.on_nodes()):
+            continue
+        _check_placed(placed, subject, after, sample, f"placed_copies differs from a cluster with {difference.words}")
+        free = np.flatnonzero(~placed.rejected)
+        if len(free):
+            placed.place(int(free[0]))
+            node = cluster.nodes.names[free[0]]
+            words = f"placed_copies differs from a cluster with {difference.words} and a copy of the pod on {node}"
+            _check_placed(placed, subject, after.with_copies(sample.pod, [node]), sample, words)
+
+
+def _check_placed(placed: PlacedCopies, subject: PluginSubject, changed: Cluster, sample: Sample, words: str) -> None:
+    """Check that results are those of Filter and Score over a cluster."""
+    names = changed.nodes.names
+    expected = ask(subject.over(changed), changed, sample.pod)
+    for node, is_rejected in zip(names, placed.rejected.tolist(), strict=True):
+        said = node in expected.verdicts and expected.verdicts[node].code.rejected
+        assert is_rejected == said, f"the verdict of {node} by {words}"
+    scores = placed.scores(changed.nodes.rows)
+    if scores is not None and expected.scores:
+        assert dict(zip(names, scores.tolist(), strict=True)) == expected.scores, f"a score by {words}"
+    else:
+        assert len(set(expected.scores.values()) | set([] if scores is None else scores.tolist())) < 2, (
+            f"a missing score by {words}"
+        )
 
 
 # Evaluation of the arithmetic that a plugin reports for its score, from the expressions of the steps alone.

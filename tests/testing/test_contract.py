@@ -7,6 +7,7 @@ import pytest
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Service
 from kschedctl.objects.pod import Pod
@@ -62,6 +63,9 @@ class Unchanged(PlacedCopies):
 
     def place(self, row: int) -> None:
         pass
+
+    def follow(self, cluster: Cluster, moved: MovedPods) -> bool:
+        return True
 
 
 def n_assigned() -> int:
@@ -407,6 +411,24 @@ def test_an_honest_plugin_keeps_it() -> None:
             "placed_copies_count_as_in_a_changed_cluster",
             "a missing score by placed_copies differs from a cluster with copies of the pod on n0",
             id="copies that are scored",
+        ),
+        pytest.param(
+            filter_by(
+                lambda plugin, nodes: [len(plugin.handle.cluster.pods.assigned) < n_assigned()] * len(nodes),
+                reach_of_pods=lambda plugin, pod: Reach.NODE,
+            ),
+            "pods_change_no_more_than_reach_of_pods_says",
+            "the verdict of n1 depends on more than reach_of_pods says: with the pods of n0 removed",
+            id="pods on other nodes",
+        ),
+        pytest.param(
+            filter_by(
+                lambda plugin, nodes: [len(plugin.handle.cluster.pods.assigned) < n_assigned()] * len(nodes),
+                placed_copies=lambda plugin, state, pod: Unchanged(plugin.handle.cluster),
+            ),
+            "placed_copies_follow_any_pods",
+            "the verdict of n0 by placed_copies differs from a cluster with the pods of n0 removed",
+            id="pods that are not followed",
         ),
     ],
 )

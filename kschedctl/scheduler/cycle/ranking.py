@@ -1,20 +1,24 @@
-"""The feasible nodes of a pod and their scores, updated for each copy of the pod that is placed on one of them.
+"""The feasible nodes of a pod and their scores, updated for each copy of the pod that is placed, and for other pods.
 
 The next search for a node differs from the previous one only in what the copy changes. Most plugins' results depend on
 the pods of the node itself (``Plugin.reach_of_copies``): those for the copy's node are those of a cluster with as many
 copies of the pod on it. They are computed for many nodes together, because most of them are needed for a later copy.
 Plugins that relate pods on different nodes update their own results for all nodes (``Plugin.placed_copies``).
+
+A ranking can follow the cluster when other pods come and go between two copies. Most plugins' results are then computed
+again for the nodes of these pods (``Plugin.reach_of_pods``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Final, TypeAlias, cast
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.common.arrays import Int64Array, Rows
+from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.meta import ObjectMeta
 from kschedctl.objects.pod import Pod, PodSpec, PodStatus
 from kschedctl.scheduler.cycle.decision import Decision
@@ -40,33 +44,34 @@ SEARCH_POINTS: Final = (
 
 
 class EffectOfCopies(msgspec.Struct, frozen=True):
-    """The effect that copies of a pod on nodes have on the results of plugins for further copies."""
+    """The effect that copies of a pod on nodes, or any pods, have on the results of plugins for further copies."""
 
-    #: The plugins whose results change at most for the copy's own node: true if they do.
+    #: The plugins whose results change at most for the node of such a pod: true if they do.
     own_node: Mapping[str, bool]
     #: The plugins whose results change for other nodes too.
     related: Mapping[str, PlacedCopies]
 
 
-def effect_of_copies(decision: Decision, points: Sequence[ExtensionPoint] = SEARCH_POINTS) -> EffectOfCopies | None:
+def effect_of_copies(
+    decision: Decision, points: Sequence[ExtensionPoint] = SEARCH_POINTS, *, any_pods: bool = False
+) -> EffectOfCopies | None:
     """Return the effect of copies of a pod; ``None`` if the next copy needs a scheduling cycle of its own.
 
     Args:
         decision: The decision for the pod.
         points: The extension points whose plugins matter.
+        any_pods: True for the effect of any pods that come and go, copies included.
     """
     framework, pod = decision.framework, decision.pod
-    if framework.handle.extenders:
-        return None
-    pods = framework.cluster.pods
-    # Nodes with nominated pods are filtered twice.
-    if any(pods.records[index].priority >= (pod.spec.priority or 0) for index in pods.nominated.tolist()):
+    if framework.handle.extenders or _nominated_count(framework.cluster, pod):
         return None
     own_node: dict[str, bool] = {}
     related: dict[str, PlacedCopies] = {}
     for name in dict.fromkeys(name for point in points for name in framework.profile.plugins.get(point, ())):
         plugin = framework.plugin(name)
         reach = plugin.reach_of_copies(pod)
+        if any_pods:
+            reach = max(reach, plugin.reach_of_pods(pod))
         if reach is not Reach.CLUSTER:
             own_node[name] = reach is Reach.NODE
             continue
@@ -75,6 +80,12 @@ def effect_of_copies(decision: Decision, points: Sequence[ExtensionPoint] = SEAR
             return None
         related[name] = copies
     return EffectOfCopies(own_node, related)
+
+
+def _nominated_count(cluster: Cluster, pod: Pod) -> bool:
+    """Report whether nominated pods may count while a pod is filtered, so that nodes are filtered twice."""
+    pods = cluster.pods
+    return any(pods.records[index].priority >= (pod.spec.priority or 0) for index in pods.nominated.tolist())
 
 
 class Ranking:
@@ -95,7 +106,8 @@ class Ranking:
         scores = decision.scores
         assert scores is not None
         framework = self._framework = decision.framework
-        self._pod, self._state, self._nodes = decision.pod, decision.state, framework.cluster.nodes
+        self._decision, self._effect = decision, effect
+        self._pod, self._state, self._nodes = decision.pod, decision.state.clone(), framework.cluster.nodes
         self._related, self._weights = effect.related, framework.profile.weights
         self.rows, self.total = scores.rows, scores.total.copy()
         alone = framework.without(effect.related)
@@ -117,11 +129,14 @@ class Ranking:
         self._open[rows] = True
         #: The nodes on which the next copies are likely to be placed.
         self._near = rows if is_choosy else scores.rows
+        #: The nodes for which all scores are known that do not depend on pods.
+        self._scored = self._open.copy()
         self._unscaled = np.zeros(n_nodes, dtype=np.int64)
         self._raw: dict[str, Int64Array] = {}
         #: The scaled scores of the feasible nodes.
         self._scaled: dict[str, Int64Array] = {}
         own = {name: given for name, given in raw.items() if name not in effect.related}
+        self._own = tuple(own)
         self._varying = tuple(name for name in own if effect.own_node[name])
         for name, given in own.items():
             if _is_scaled(framework, name):
@@ -136,7 +151,7 @@ class Ranking:
             related_scores = copies.scores(self.rows) if name in scoring else None
             if related_scores is not None:
                 self._scaled[name] = related_scores
-        self._results = _ResultsWithCopies(alone, decision.pod, self._varying)
+        self._results: _ResultsWithCopies | None = None
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -179,16 +194,113 @@ class Ranking:
             return False
         return True
 
+    def follow(self, framework: Framework, before: Cluster) -> bool:
+        """Take in the pods that came and went; return ``False`` if a scheduling cycle has to decide.
+
+        Args:
+            framework: The profile over the cluster as it is now, of which nodes and objects that plugins read are the
+                same.
+            before: The cluster in which the copies so far are placed, and nothing else has changed.
+        """
+        cluster = framework.cluster
+        moves = cluster.pods.mark.moves_since(before.pods.mark)
+        touched = np.flatnonzero(cluster.pods.row_version != before.pods.row_version)
+        if moves is None or 2 * len(touched) > len(self._nodes):
+            return False
+        nominated = bool((moves.slots.take("nominated_row", moves.come) >= 0).any())
+        if nominated and _nominated_count(cluster, self._pod):
+            return False
+        self._framework, self._results = framework, None
+        self._copies.fill(0)
+        n_notes = len(self._state.not_modelled)
+        moved = moves.on_nodes()
+        rejected = [copies.rejected for copies in self._filtering]
+        was_open = self._open[touched]
+        try:
+            changed = self._follow_alone(touched)
+            if not all(copies.follow(cluster, moved) for copies in self._related.values()):
+                return False
+            if np.array_equal(was_open, self._open[touched]) and all(
+                copies.rejected is before for copies, before in zip(self._filtering, rejected, strict=True)
+            ):
+                self._add_up({*changed, *self._related})
+            else:
+                self._select_feasible(None)
+        except PluginError:
+            return False
+        return len(self._state.not_modelled) == n_notes
+
+    def _follow_alone(self, rows: Rows) -> list[str]:
+        """Compute the results for some nodes again, without those of related plugins.
+
+        Returns: The plugins of which the scaled scores may differ now.
+        """
+        if not len(rows):
+            return []
+        passing = self._settled[rows]
+        nodes = self._framework.cluster.overlay(rows)
+        for name in self._filters:
+            said = cast("FilterPlugin", self._framework.plugin(name)).filter(self._state, self._pod, nodes)
+            if (said.code == Code.ERROR).any():
+                raise PluginError("a filter fails")
+            passing &= ~said.rejected
+        self._open[rows] = passing
+        rows = rows[passing]
+        new = rows[~self._scored[rows]]
+        self._scored[new] = True
+        changed = []
+        for name in self._own:
+            some = rows if name in self._varying else new
+            if not len(some):
+                continue
+            scores = cast("ScorePlugin", self._framework.plugin(name)).score(self._state, self._pod, some)
+            if name in self._raw:
+                more = scores - self._raw[name][some]
+                self._raw[name][some] = scores
+            else:
+                more = scores
+            if name in self._scaled:
+                changed.append(name)
+            else:
+                self._unscaled[some] += more * self._weights[name]
+        return changed
+
+    @cached_property
+    def _filters(self) -> tuple[str, ...]:
+        """The filters whose results for a node depend on its pods."""
+        names = self._framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
+        own_node, skipped = self._effect.own_node, self._state.skip_filter_plugins
+        return tuple(name for name in names if own_node.get(name) and name not in skipped)
+
+    @cached_property
+    def _settled(self) -> Mask:
+        """The nodes that pass all filters whose results do not depend on pods: bool, shape (n_nodes,)."""
+        out = np.zeros(len(self._nodes), dtype=np.bool_)
+        decision = self._decision
+        run = decision.statuses.snapshot if decision.statuses is not None else None
+        assert run is not None
+        if any((said.code == Code.ERROR).any() for said in run.rejections.values()):
+            # The filter that ends the cycle may be hidden by the rejection of another one, so far.
+            raise PluginError("a filter fails")
+        out[run.rows[run.passed_without({*self._effect.related, *self._filters})]] = True
+        allowed = np.zeros_like(out)
+        allowed[decision.searched] = True
+        return out & allowed
+
     def _take_alone(self, row: int, n_together: int) -> list[str]:
         """Update the results for a node with one more copy, without those of related plugins.
 
         Returns: The plugins of which the scaled scores may differ now.
         """
+        results = self._results
+        if results is None:
+            alone = self._framework.without(self._related)
+            results = self._results = _ResultsWithCopies(alone, self._pod, self._varying)
         self._copies[row] += 1
         n_copies = int(self._copies[row])
-        if not self._results.has(row, n_copies):
-            self._results.extend(self._likely(row, n_copies, n_together), n_copies)
-        scores = self._results.scores(row, n_copies)
+        if not results.has(row, n_copies):
+            results.extend(self._likely(results, row, n_copies, n_together), n_copies)
+        scores = results.scores(row, n_copies)
         if scores is None:
             self._open[row] = False
             return []
@@ -203,11 +315,11 @@ class Ranking:
                 self.total[np.searchsorted(self.rows, row)] += more * self._weights[name]
         return changed
 
-    def _likely(self, row: int, n_copies: int, n_together: int) -> Rows:
+    def _likely(self, results: "_ResultsWithCopies", row: int, n_copies: int, n_together: int) -> Rows:
         """Return a node and those after it in the order of their scores whose results are known for one copy less."""
         total = self._unscaled.copy()
         total[self.rows] = self.total
-        rows = self._near[self._results.n_known[self._near] == n_copies - 1]
+        rows = self._near[results.n_known[self._near] == n_copies - 1]
         rows = rows[np.lexsort((self._nodes.by_name[0][rows], -total[rows]))[:n_together]]
         return rows if row in rows else np.append(rows, row)
 
@@ -219,10 +331,15 @@ class Ranking:
         self.rows = self._near = np.flatnonzero(feasible)
         if prefer is not None and len(self.rows):
             self.rows = prefer(self.rows)
+        self._add_up(self._scaled if len(self.rows) else ())
+
+    def _add_up(self, changed: Collection[str]) -> None:
+        """Sum the scores of the feasible nodes up, after those of some plugins may have changed."""
         self.total = self._unscaled[self.rows]
         for name in self._scaled if len(self.rows) else ():
-            self._scaled[name] = scores = self._scores_of(name)
-            self.total += scores * self._weights[name]
+            if name in changed:
+                self._scaled[name] = self._scores_of(name)
+            self.total += self._scaled[name] * self._weights[name]
 
     def _scores_of(self, name: str) -> Int64Array:
         """Return the scaled scores of the feasible nodes."""

@@ -17,6 +17,7 @@ import msgspec
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
@@ -135,7 +136,8 @@ class PluginsRunner(Protocol):
 class PlacedCopies(ABC):
     """A plugin's results for a pod on all nodes, updated for every copy of the pod that is placed on a node.
 
-    They are the results of a scheduling cycle in a cluster with these copies that is otherwise the same.
+    They are the results of a scheduling cycle in a cluster with these copies that is otherwise the same, but for the
+    other pods that ``follow`` has taken in.
 
     Attributes
     ----------
@@ -148,6 +150,23 @@ class PlacedCopies(ABC):
     @abstractmethod
     def place(self, row: int) -> None:
         """Place one more copy on a node that Filter does not reject."""
+
+    def follow(self, cluster: Cluster, moved: MovedPods) -> bool:
+        """Take in any pods that came to nodes or left them; by default report that a scheduling cycle is needed.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The cluster with these pods. Its nodes, and its objects of all kinds that the plugin reads, are the same.
+        moved : MovedPods
+            The pods that came and those that left since the results were those of another cluster.
+
+        Returns
+        -------
+        bool
+            True if the results are those over ``cluster`` now.
+        """
+        return False
 
     def scores(self, rows: Rows) -> Int64Array | None:
         """Return the scores of the feasible nodes, normalised; by default ``None``: the plugin never scores the pod.
@@ -201,7 +220,15 @@ class Plugin(ABC):
         The results are those of PreFilter, Filter, PreScore and Score, and all that the plugin does from Reserve to
         PostBind. Copies differ in name, uid and times only. ``Reach.NOTHING``: no result changes, and a copy that is
         bound is nothing to act upon. ``Reach.NODE``: the results of Filter and Score for that node may change.
-        ``Reach.CLUSTER``: anything may change, for example because the plugin declares no dependencies.
+        ``Reach.CLUSTER``: anything may change, for example because the plugin declares no dependencies. By default, it
+        is the reach of any pods.
+        """
+        return self.reach_of_pods(pod)
+
+    def reach_of_pods(self, pod: Pod) -> Reach:
+        """Return the extent to which results for copies of a pod change when any pod comes to a node or leaves it.
+
+        It is meant as in ``reach_of_copies``, which has less or the same reach.
         """
         if self.reads is None or isinstance(self, _BINDING_CYCLE) or self.own_part(pod) is not None:
             return Reach.CLUSTER
@@ -214,8 +241,9 @@ class Plugin(ABC):
     def placed_copies(self, state: CycleState, pod: Pod) -> PlacedCopies | None:
         """Return the plugin's results for copies of a pod, to be updated for every copy that is placed.
 
-        Called after a scheduling cycle for the pod, if ``reach_of_copies`` is ``Reach.CLUSTER``. A plugin that can tell
-        how a copy on a node changes its results for all nodes saves every copy after the first a cycle of its own.
+        Called after a scheduling cycle for the pod, if ``reach_of_copies`` is ``Reach.CLUSTER``; also if
+        ``reach_of_pods`` is, to be updated for any pods (``PlacedCopies.follow``). A plugin that can tell how a copy on
+        a node changes its results for all nodes saves every copy after the first a cycle of its own.
 
         Parameters
         ----------

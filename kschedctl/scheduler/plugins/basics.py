@@ -180,7 +180,7 @@ class DefaultBinder(BindPlugin):
 
     name = "DefaultBinder"
 
-    def reach_of_copies(self, pod: Pod) -> Reach:
+    def reach_of_pods(self, pod: Pod) -> Reach:
         return Reach.NOTHING
 
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:

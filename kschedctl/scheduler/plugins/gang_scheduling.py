@@ -93,7 +93,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
         roots = [forest.root(pod.namespace, each) for each in (own, name)]
         return None not in roots and roots[0] is roots[1]
 
-    def reach_of_copies(self, pod: Pod) -> Reach:
+    def reach_of_pods(self, pod: Pod) -> Reach:
         return Reach.CLUSTER if pod.spec.pod_group_name else Reach.NOTHING
 
     def pre_enqueue(self, pod: Pod) -> Status:

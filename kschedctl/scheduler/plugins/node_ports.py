@@ -134,6 +134,10 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
     def reach_of_copies(self, pod: Pod) -> Reach:
         return Reach.NODE if host_ports(pod) else Reach.NOTHING
 
+    def reach_of_pods(self, pod: Pod) -> Reach:
+        # The classes of pods with a port are part of what PreFilter prepares.
+        return Reach.CLUSTER if host_ports(pod) else Reach.NOTHING
+
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         wanted = host_ports(pod)
         if not wanted:

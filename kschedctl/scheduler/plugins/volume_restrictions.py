@@ -145,7 +145,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
         return False
 
-    def reach_of_copies(self, pod: Pod) -> Reach:
+    def reach_of_pods(self, pod: Pod) -> Reach:
         shares = any(_mounted_claims(pod)) or any(is_restricted(volume) for volume in pod.spec.volumes)
         return Reach.CLUSTER if shares else Reach.NOTHING
 

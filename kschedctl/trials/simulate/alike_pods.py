@@ -1,9 +1,11 @@
 """Pods that are tried after one that is like them: their nodes follow from its search, without a scheduling cycle.
 
-What a pod that was bound changes for pods like it is known (``scheduler.ranking``), as long as nothing else changes the
-cluster, and no plugin has anything to do when such a pod is bound.
+What a pod that was bound changes for pods like it is known (``scheduler.ranking``), and so is what other pods change
+that come and go between two of them, as long as nothing else changes the cluster, and no plugin has anything to do when
+such a pod is bound.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -26,6 +28,9 @@ from kschedctl.scheduler.framework.scoring import Scores, run_score
 from kschedctl.scheduler.framework.status import Code
 
 _POINTS: Final = (*SEARCH_POINTS, ExtensionPoint.PERMIT, ExtensionPoint.BIND, ExtensionPoint.POST_BIND)
+#: The maximum number of kinds of pods of which the nodes are ranked; the least recent one is dropped first.
+_MOST_KINDS: Final = 64
+_encode = msgspec.msgpack.Encoder().encode
 #: Results are computed for this many nodes together at first, and later for as many as pods have been bound.
 _FIRST: Final = 8
 
@@ -75,19 +80,23 @@ def code_of(search: Decision | RankedDecision, row: int) -> Code:
 class AlikePods:
     """A pod that was bound after a scheduling cycle, and the pods after it that are alike.
 
+    needs_cycles: True if each of them needs a scheduling cycle.
+
     Args:
         decision: The decision for the first pod, which ended without an error.
     """
 
     def __init__(self, decision: Decision) -> None:
+        self.needs_cycles = False
         self._first = decision
-        self._likeness = likeness_of(decision.pod)
         self._ranking: Ranking | None = None
+        self._follows = False
+        #: The cluster for which the ranking holds.
+        self._cluster = decision.cluster
         self._after: Scheduler | None = None
         self._node = ""
         self._n_bound = 0
         self._ended = False
-        self._needs_cycles = False
 
     def bound(self, node: str, after: Scheduler) -> None:
         """Record that the pod of the last search was bound to a node.
@@ -104,28 +113,47 @@ class AlikePods:
 
         Args:
             scheduler: The scheduler over the cluster as it is now.
+            pod: A pod that is like the first one.
         """
-        if self._ended or scheduler is not self._after or likeness_of(pod) != self._likeness:
+        if self._ended or self.needs_cycles or self._after is None:
             return None
-        ranking = self._ranking or self._ranking_of_first()
-        row = self._first.framework.cluster.nodes.row[self._node]
-        if ranking is None or not ranking.take(row, max(self._n_bound, _FIRST)) or not len(ranking.rows):
+        ranking = self._after_copy() if scheduler is self._after else self._after_pods(scheduler)
+        if ranking is None or not len(ranking.rows):
             self._ended = True
             return None
-        self._ranking = ranking
+        self._ranking, self._cluster = ranking, scheduler.cluster
         first = self._first
         return RankedDecision(lambda: scheduler.decide(pod), pod, first.framework, ranking, first.not_modelled)
 
-    def excludes(self, pod: Pod) -> bool:
-        """Report whether a pod is like these and needs a scheduling cycle, as one of them did."""
-        return self._needs_cycles and likeness_of(pod) == self._likeness
+    def _after_copy(self) -> Ranking | None:
+        """Return the ranking after the pod that was bound last, since when nothing has changed."""
+        ranking = self._ranking or self._ranking_of_first(any_pods=False)
+        row = self._first.framework.cluster.nodes.row[self._node]
+        return ranking if ranking is not None and ranking.take(row, max(self._n_bound, _FIRST)) else None
 
-    def _ranking_of_first(self) -> Ranking | None:
+    def _after_pods(self, scheduler: Scheduler) -> Ranking | None:
+        """Return the ranking after all pods that have come and gone."""
+        first = self._first
+        before, after = self._cluster.versions, scheduler.cluster.versions
+        if before.nodes != after.nodes or first.not_modelled:
+            return None
+        if before.kinds is not after.kinds:
+            kinds = {*before.kinds, *after.kinds} - {PodDisruptionBudget}
+            if any(before.kinds.get(kind) != after.kinds.get(kind) for kind in kinds):
+                return None
+        ranking = self._ranking
+        if not self._follows:
+            ranking, self._cluster = self._ranking_of_first(any_pods=True), first.cluster
+            self._follows = True
+        framework = scheduler.framework(first.pod.spec.scheduler_name)
+        return ranking if ranking is not None and ranking.follow(framework, self._cluster) else None
+
+    def _ranking_of_first(self, *, any_pods: bool) -> Ranking | None:
         first = self._first
         # A nominated pod leaves its nomination behind; without scores the first pod had no choice.
         if first.pod.status.nominated_node_name or first.scores is None:
             return None
-        effect = effect_of_copies(first, _POINTS)
+        effect = effect_of_copies(first, _POINTS, any_pods=any_pods)
         names = () if effect is None else (*effect.own_node, *effect.related)
         plugins = [first.framework.plugin(name) for name in names]
         reads = [each for plugin in plugins for each in (plugin.reads, plugin.prepares_from) if each is not None]
@@ -133,8 +161,28 @@ class AlikePods:
         if effect is not None and not any(PodDisruptionBudget in each.kinds for each in reads):
             with suppress(PluginError):
                 return Ranking(first, effect)
-        self._needs_cycles = True
+        self.needs_cycles = not any_pods
         return None
+
+
+class KindsOfPods:
+    """The pods that were bound most recently, by their likeness."""
+
+    def __init__(self) -> None:
+        self._kinds: OrderedDict[bytes, AlikePods] = OrderedDict()
+
+    def of(self, pod: Pod) -> AlikePods | None:
+        """Return the pods like a pod; ``None`` if none was bound recently."""
+        return self._kinds.get(_encode(likeness_of(pod)))
+
+    def begin(self, decision: Decision) -> AlikePods:
+        """Return the pods like one that fits, of which that is the first."""
+        key = _encode(likeness_of(decision.pod))
+        self._kinds[key] = alike = AlikePods(decision)
+        self._kinds.move_to_end(key)
+        if len(self._kinds) > _MOST_KINDS:
+            self._kinds.popitem(last=False)
+        return alike
 
 
 class RejectedDecision(DeferredDecision):

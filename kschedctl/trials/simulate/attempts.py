@@ -188,7 +188,7 @@ class Consequences(SimulatedCluster):
                 for index in wanted.pods.tolist():
                     self.queue.activate(permitting.cluster.pods.key(index))
             if status.code is Code.WAIT:
-                self.scheduler.waiting_pods.add(bound, waits, self.clock.now())
+                self._waiting_pods.add(bound, waits, self.clock.now())
                 self._waiting[uid_of(bound)] = info, search, node
                 self._note(info.pod, TimelineEvent.WAITING, node, f"for {', '.join(waits)}")
                 return "", True
@@ -241,7 +241,7 @@ class Consequences(SimulatedCluster):
 
     def _settle_waiting(self) -> None:
         """Bind the pods that Permit plugins allowed, and put those that were rejected back into the queue."""
-        while settled := self.scheduler.waiting_pods.settled():
+        while settled := self._waiting_pods.settled():
             # Unreserve plugins of a rejected pod may settle other pods.
             for pod, status in settled:
                 self._settle(pod, status)

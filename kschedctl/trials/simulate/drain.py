@@ -5,13 +5,14 @@ Source: k8s.io/kubectl ``pkg/drain``. Controllers recreate evicted pods, which t
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.cluster.node_copies import copy_of_node
 from kschedctl.cluster.placed_pods import is_on, pods_on
-from kschedctl.controllers.disruption import eviction_refusal
+from kschedctl.controllers.disruption import covering_budgets, eviction_refusal
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
 from kschedctl.trials.simulate.attempts import Attempt
@@ -167,16 +168,18 @@ def _evict(simulation: Simulation, pods: Sequence[Pod], options: DrainOptions) -
     """Try to evict pods; return the refusals by pod, and the budgets that caused them."""
     refused: dict[str, str] = {}
     budgets: set[str] = set()
-    for pod in pods:
-        refusal, budget = "", None
-        if not options.disable_eviction:
-            refusal, budget = eviction_refusal(simulation.cluster, pod)
-        if not refusal:
-            simulation.evict(pod)
+    for is_budgeted, run in groupby(pods, lambda pod: bool(covering_budgets(simulation.cluster, pod))):
+        if not is_budgeted or options.disable_eviction:
+            simulation.evict([*run])
             continue
-        refused[pod.key] = refusal
-        if budget is not None:
-            budgets.add(f"{budget.namespace}/{budget.name}")
+        for pod in run:
+            refusal, budget = eviction_refusal(simulation.cluster, pod)
+            if not refusal:
+                simulation.evict([pod])
+                continue
+            refused[pod.key] = refusal
+            if budget is not None:
+                budgets.add(f"{budget.namespace}/{budget.name}")
     return refused, budgets
 
 

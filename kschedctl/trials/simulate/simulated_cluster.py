@@ -4,9 +4,10 @@ This module holds the changes that are not the scheduler's: arrivals, evictions,
 disruption controller, and the kubelet that terminates pods. ``simulation`` adds the scheduler's loop.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Final
 
@@ -17,12 +18,12 @@ from kschedctl.cluster.placed_pods import age, pod_at
 from kschedctl.cluster.pod_groups import group_members
 from kschedctl.cluster.records import PENDING
 from kschedctl.common.clock import VirtualClock
-from kschedctl.controllers.disruption import budgets_after
+from kschedctl.controllers.disruption import budgets_after, covering_budgets
 from kschedctl.controllers.workloads.ownership import wanted_replicas
 from kschedctl.objects.core import Node
 from kschedctl.objects.device import ResourceClaim
 from kschedctl.objects.meta import ApiObject, ObjectMeta
-from kschedctl.objects.pod import Pod
+from kschedctl.objects.pod import Pod, PodSpec
 from kschedctl.objects.workload import DaemonSet, StatefulSet
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.events import (
@@ -36,12 +37,20 @@ from kschedctl.scheduler.framework.events import (
     ObjectChange,
     node_changes,
 )
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.runtime import sign_pod
 from kschedctl.trials.simulate.alike_pods import GATE
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
 from kschedctl.trials.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
-from kschedctl.trials.simulate.world import World, grace_seconds, is_recreated_after_deletion, replacement, terminating
+from kschedctl.trials.simulate.world import (
+    GeneratedNames,
+    World,
+    grace_seconds,
+    is_recreated_after_deletion,
+    replacement,
+    terminating,
+)
 from kschedctl.trials.whatif.pods import PodChanges, move_pods, successor
 
 # Pods that are being deleted at the start of a simulation.
@@ -96,6 +105,8 @@ _LATEST_START: Final = datetime(9000, 1, 1, tzinfo=UTC)
 _LONGEST: Final = 366 * 86_400
 #: The virtual time that a scheduling cycle or the arrival of a pod takes, in seconds.
 TICK: Final = 0.001
+#: The plugins whose PreEnqueue depends on the pod alone, if it is in no group and has no claims.
+_GATES_BY_POD: Final = frozenset({"SchedulingGates", "DefaultPreemption", "DynamicResources", "GangScheduling"})
 #: The prefix of a timeline reason for a recreated pod; the name of the pod it replaces follows.
 IN_PLACE_OF: Final = "in place of "
 
@@ -117,7 +128,11 @@ class SimulatedCluster:
 
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
         self.clock = clock or VirtualClock(_seconds_at_start(scheduler.cluster))
-        self.scheduler = scheduler
+        self._scheduler = scheduler
+        self._waiting_pods = scheduler.waiting_pods
+        #: The pods that have gone since the cluster was asked for last, with their indices in it.
+        self._gone_since: dict[tuple[str, str], int] = {}
+        self._names = GeneratedNames()
         groups = scheduler.release.pod_groups
         self.queue: SchedulingQueue = (PodGroupQueue if groups and groups.queues_groups else SchedulingQueue)(
             scheduler, self.now
@@ -137,13 +152,22 @@ class SimulatedCluster:
                     self.clock.schedule(ends.timestamp(), partial(self._gone, pod, again=again))
 
     @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler over the current cluster."""
+        if self._gone_since:
+            gone = [*self._gone_since.values()]
+            self._gone_since.clear()
+            self._move(self._scheduler.cluster.with_pods(removed=gone))
+        return self._scheduler
+
+    @property
     def cluster(self) -> Cluster:
         """The current cluster."""
         return self.scheduler.cluster
 
     def now(self) -> datetime:
         """Return the virtual time, rounded to the microsecond."""
-        return _EPOCH + timedelta(microseconds=round(self.clock.now() * 1_000_000))
+        return _moment(self.clock.now())
 
     def create(self, pods: Iterable[Pod], why: str = "") -> None:
         """Add pods one after another; pods of another scheduler exist but are not queued.
@@ -216,10 +240,65 @@ class SimulatedCluster:
             if self.scheduler.release.pod_groups is not None:
                 self.queue.move_all(UNSCHEDULED_POD_ADD, None, pod)
 
-    def evict(self, pod: Pod) -> None:
-        """Evict a pod regardless of disruption budgets; ``simulate.eviction`` checks them."""
-        self._note(pod, TimelineEvent.EVICTED, pod.spec.node_name)
-        self.delete(pod)
+    def evict(self, pods: Sequence[Pod]) -> None:
+        """Evict pods one after another regardless of disruption budgets, which ``disruption`` checks."""
+        if len(pods) > 1 and self._evict_together(pods):
+            return
+        for pod in pods:
+            self._note(pod, TimelineEvent.EVICTED, pod.spec.node_name)
+            self.delete(pod)
+
+    def _evict_together(self, pods: Sequence[Pod]) -> bool:
+        """Evict pods in one change of the cluster; return false if anything could tell it from one change per pod.
+
+        Their replacements come into the queue one after another, when all of them exist.
+        """
+        cluster, clock, lasting = self.cluster, self.clock, len(pods) * TICK
+        due = clock.next_at()
+        profiles = self.scheduler.configuration.profiles.values()
+        gates = chain.from_iterable(profile.plugins.get(ExtensionPoint.PRE_ENQUEUE, ()) for profile in profiles)
+        if (
+            not self._world.grace
+            or self.queue.has_waiting
+            or (due is not None and due <= clock.now() + 2 * lasting)
+            or not _GATES_BY_POD.issuperset(gates)
+            or any(pod.metadata.deletion_timestamp is not None for pod in pods)
+            or any(_has_companions(pod.spec) or grace_seconds(pod.spec) <= 2 * lasting for pod in pods)
+            or (self._world.budgets and any(covering_budgets(cluster, pod) for pod in pods))
+        ):
+            return False
+        release, time = self.scheduler.release, clock.now()
+        likes = [
+            (pod if pod.key in self.met else successor(pod, cluster, release=release))
+            if self._world.makes_again(pod) and not is_recreated_after_deletion(pod)
+            else None
+            for pod in pods
+        ]
+        if any(like is not None and _has_companions(like.spec) for like in likes):
+            return False
+        index, named = cluster.pods.index, set[tuple[str, str]]()
+        index.expect(2 * len(pods))
+        evicted: list[tuple[Pod, Pod | None]] = []
+        for pod, like in zip(pods, likes, strict=True):
+            grace, new = min(grace_seconds(pod.spec), _LONGEST), None
+            going = terminating(pod, _moment(time) + timedelta(seconds=grace), preempted=False)
+            if like is not None:
+                taken = partial(_has_name, (index, named), pod.namespace)
+                new = replacement(like, taken, self._names)
+                named.add((new.namespace, new.name))
+                time += TICK
+            evicted.append((going, new))
+        self._move(cluster.with_pods(added=[each for both in evicted for each in both if each is not None]))
+        index = self.cluster.pods.index
+        for pod, (going, new) in zip(pods, evicted, strict=True):
+            self._note(pod, TimelineEvent.EVICTED, pod.spec.node_name)
+            grace = min(grace_seconds(pod.spec), _LONGEST)
+            clock.schedule(clock.now() + grace, partial(self._gone, going, again=self._world.makes_again(pod)))
+            if new is not None:
+                clock.advance(TICK)
+                self._note(new, TimelineEvent.CREATED, why=f"{IN_PLACE_OF}{pod.key}")
+                self._enqueue(self.pod(index[new.namespace, new.name]))
+        return True
 
     def change_node(self, node: Node) -> None:
         """Change or add a node, and notify the queue."""
@@ -285,7 +364,7 @@ class SimulatedCluster:
         taken = self.cluster.pods.index
         # What-ifs change pending pods as if their templates were changed.
         like = pod if pod.key in self.met else successor(pod, self.cluster, release=self.scheduler.release)
-        new = replacement(like, lambda name: (pod.namespace, name) in taken)
+        new = replacement(like, partial(_has_name, (taken,), pod.namespace), self._names)
         self.create([new], f"{IN_PLACE_OF}{pod.key}")
         # Put the other pending members of a pod's group into the queue: they are tried together with it.
         if self.scheduler.release.pod_groups is None or not new.spec.pod_group_name:
@@ -298,9 +377,12 @@ class SimulatedCluster:
 
     def remove(self, pod: Pod) -> None:
         """Remove a pod from the cluster at once, and notify the queue."""
+        if self._remove_later(pod):
+            return
         index = self.cluster.pods.index.get((pod.namespace, pod.name))
         if index is None:
             return
+        self._names.release(pod.namespace, pod.name)
         if not pod.spec.node_name:
             # The queue takes the pod out while the pod's group still counts it.
             self.queue.delete(pod)
@@ -331,19 +413,56 @@ class SimulatedCluster:
         priority = pod.spec.priority or 0
         self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: (other.spec.priority or 0) <= priority)
 
+    def _remove_later(self, pod: Pod) -> bool:
+        """Remove a pod from the cluster when this is asked for next, together with others; return false if it matters.
+
+        Nothing waits for the events, and no budget changes.
+        """
+        cluster, name = self._scheduler.cluster, (pod.namespace, pod.name)
+        index = cluster.pods.index.get(name)
+        if (
+            index is None
+            or name in self._gone_since
+            or not pod.spec.node_name
+            or pod.metadata.deletion_timestamp is None
+            or self.queue.has_waiting
+            or next(iter(cluster.list(ResourceClaim)), None) is not None
+        ):
+            return False
+        self._gone_since[name] = index
+        self._names.release(*name)
+        self._note(pod, TimelineEvent.DELETED, pod.spec.node_name)
+        self._changes += 1
+        self.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+        return True
+
     def _note(self, pod: Pod, event: TimelineEvent, node: str = "", why: str = "") -> None:
         name = pod.spec.pod_group_name
         group = f"{pod.namespace}/{name}" if name and self.scheduler.release.pod_groups is not None else ""
         self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why, group))
 
     def _move(self, cluster: Cluster) -> None:
-        self.scheduler = self.queue.scheduler = self.scheduler.moved(cluster)
+        self._scheduler = self.queue.scheduler = self.scheduler.moved(cluster)
 
     def _keep_budgets(self, pod: Pod, change: int) -> None:
         if self._world.budgets:
             budgets = list(budgets_after(self.cluster, pod, change))
             if budgets:
                 self._move(self.cluster.with_added(budgets))
+
+
+def _has_companions(spec: PodSpec) -> bool:
+    """Report whether other objects or pods change when such a pod is created."""
+    owns = bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)
+    return owns or bool(spec.pod_group_name)
+
+
+def _has_name(taken: Iterable[Container[tuple[str, str]]], namespace: str, name: str) -> bool:
+    return any((namespace, name) in names for names in taken)
+
+
+def _moment(seconds: float) -> datetime:
+    return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
 
 
 def _seconds_at_start(cluster: Cluster) -> float:

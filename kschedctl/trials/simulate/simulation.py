@@ -15,7 +15,7 @@ from kschedctl.common.frames import ShownInNotebooks
 from kschedctl.controllers.workloads.template import uid_of
 from kschedctl.scheduler.cycle.decision import Decision
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision, RejectedDecision, Rejection
+from kschedctl.trials.simulate.alike_pods import AlikePods, KindsOfPods, RankedDecision, RejectedDecision, Rejection
 from kschedctl.trials.simulate.attempts import Attempt, ChooseInGroup, PodGroupAttempts
 from kschedctl.trials.simulate.choice import Choose, first_by_name
 from kschedctl.trials.simulate.queued_pods import QueuedPodGroupInfo, QueuedPodInfo, QueueEntry, group_key
@@ -68,7 +68,7 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         self._preemptions: Counter[str] = Counter()
         #: The number of cluster changes (``changes``) when each pod was last tried.
         self._tried: dict[str, int] = {}
-        self._alike: AlikePods | None = None
+        self._alike = KindsOfPods()
         self._rejection: Rejection | None = None
 
     def __iter__(self) -> Iterator[Attempt]:
@@ -163,13 +163,13 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         again = [entry for entry in self.queue.failed if self._tried.get(self.name(entry)) != self._changes]
         if again or self.queue.n_backoff > len(self.queue.failed):
             moments.append(_seconds(self.queue.next_due()))
-        moments.append(self.scheduler.waiting_pods.next_due)
+        moments.append(self._waiting_pods.next_due)
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _pass_to(self, moment: float) -> None:
         self.clock.run_until(max(moment, self.clock.now()))
         self.queue.flush_backoff()
-        self.scheduler.waiting_pods.due(self.clock.now())
+        self._waiting_pods.due(self.clock.now())
         self._settle_waiting()
 
     def step(self) -> tuple[Attempt, ...]:
@@ -193,11 +193,10 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         return attempts
 
     def _try(self, info: QueuedPodInfo) -> Attempt:
-        alike = self._alike
+        alike = self._alike.of(info.pod)
         search = alike.search(self.scheduler, info.pod) if alike is not None else None
         if alike is not None and search is not None:
             return self._schedule(info, search, alike)
-        self._alike = None
         rejection = self._rejection
         rejected = rejection.of_alike(self.scheduler, info.pod) if rejection is not None else None
         if rejection is not None and rejected is not None:
@@ -241,8 +240,8 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
             return self._attempt(
                 info, decision, message=message, nominated=node, victims=tuple(sorted(victim.key for victim in victims))
             )
-        if alike is None or not alike.excludes(info.pod):
-            alike = AlikePods(decision)
+        if alike is None or not alike.needs_cycles:
+            alike = self._alike.begin(decision)
         return self._schedule(info, decision, alike)
 
     def _schedule(self, info: QueuedPodInfo, search: Decision | RankedDecision, alike: AlikePods) -> Attempt:
@@ -250,7 +249,6 @@ class Simulation(PodGroupAttempts, TimelineTable, ShownInNotebooks):
         message, waits = self._place(info, search, node)
         if not message and not waits:
             alike.bound(node, self.scheduler)
-            self._alike = alike
         return self._attempt(info, search, node="" if message else node, waits=waits, message=message)
 
     def _attempt(

@@ -109,15 +109,45 @@ def is_recreated_after_deletion(pod: Pod) -> bool:
     return owner is not None and owner.kind in _WAIT_FOR_END
 
 
-def replacement(pod: Pod, is_taken: Callable[[str], bool]) -> Pod:
-    """Return the pod that a controller creates in place of a deleted one."""
+class GeneratedNames:
+    """The generated names in use, as far as they were met in search of one that is free."""
+
+    def __init__(self) -> None:
+        #: By namespace and first name: the smallest number whose name was not in use.
+        self._next: dict[tuple[str, str], int] = {}
+        #: By namespace and name: the first name and the number of each name that was in use.
+        self._numbers: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def free(self, namespace: str, prefix: str, is_taken: Callable[[str], bool]) -> str:
+        """Return the first generated name that is not in use."""
+        first = generated_name(prefix)
+        number = self._next.get((namespace, first), 0)
+        while is_taken(name := generated_name(prefix, number)):
+            self._numbers[namespace, name] = first, number
+            number += 1
+        self._next[namespace, first] = number
+        return name
+
+    def release(self, namespace: str, name: str) -> None:
+        """Record that a pod is gone, so that its name is free again."""
+        found = self._numbers.pop((namespace, name), None)
+        if found is not None:
+            first, number = found
+            self._next[namespace, first] = min(number, self._next[namespace, first])
+
+
+def replacement(pod: Pod, is_taken: Callable[[str], bool], names: GeneratedNames | None = None) -> Pod:
+    """Return the pod that a controller creates in place of a deleted one.
+
+    Args:
+        is_taken: Reports whether a pod of the namespace has a name.
+        names: The names that are known to be in use; it is updated.
+    """
     owner = pod.metadata.controller
     if owner is None or is_recreated_after_deletion(pod):
         # The pod of a DaemonSet is tied to its node by its own affinity.
         return fresh_pod(_off_node(pod))
-    number = 0
-    while is_taken(name := generated_name(f"{owner.name}-", number)):
-        number += 1
+    name = (names or GeneratedNames()).free(pod.namespace, f"{owner.name}-", is_taken)
     return fresh_pod(_off_node(pod), name=name)
 
 

@@ -192,7 +192,7 @@ def test_members_that_are_recreated_at_one_time_are_tried_once_each(release: Rel
     made = simulation(release, pods, make_pod_group(min_count=2), cpus=("4",))
     made.change_node(make_node("a", unschedulable=True))
     for pod in pods:
-        made.evict(pod)
+        made.evict([pod])
     attempts = list(made)
     assert attempts
     for group_attempt in {id(each.group): each.group for each in attempts}.values():

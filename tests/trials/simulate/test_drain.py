@@ -1,15 +1,24 @@
 """Draining nodes: kubectl's refusals, budgets that hold it up or block it, and rolling upgrades."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count, islice
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from kschedctl.cluster.placed_pods import pods_on
+from kschedctl.cluster.placed_pods import pod_at, pods_on
 from kschedctl.controllers.disruption import SEVERAL, VIOLATES
-from kschedctl.objects.pod import Pod
+from kschedctl.controllers.workloads.template import generated_name
+from kschedctl.objects.meta import ApiObject, OwnerReference
+from kschedctl.objects.pod import Pod, PodStatus
+from kschedctl.objects.releases.release import RELEASES
 from kschedctl.objects.workload import PodDisruptionBudget
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.trials.simulate.alike_pods import AlikePods, Rejection
 from kschedctl.trials.simulate.attempts import Attempt
 from kschedctl.trials.simulate.drain import (
     DAEMON_SET,
@@ -20,9 +29,16 @@ from kschedctl.trials.simulate.drain import (
     drain,
     surge_nodes,
 )
+from kschedctl.trials.simulate.simulated_cluster import SimulatedCluster
 from kschedctl.trials.simulate.simulation import Simulation
+from kschedctl.trials.simulate.world import GeneratedNames
 from tests.builders import make_cluster, make_node, make_object, make_pod
+from tests.example_counts import scaled
+from tests.scheduler.cycle.test_alike_members import CONFIGS, busy_nodes, scheduler_of
+from tests.scheduler.cycle.test_moved import objects
+from tests.scheduler.devices import builders as devices
 from tests.scheduler.preemption.small_clusters import budget
+from tests.trials.simulate.test_alike_pods import related_pods, replicas, told
 
 RS = ("apps/v1", "ReplicaSet", "web")
 DS = ("apps/v1", "DaemonSet", "agent")
@@ -196,3 +212,57 @@ def test_surge_nodes_take_what_the_others_cannot() -> None:
     assert node.drained
     assert len(pods_on(simulation.cluster, "n1-surge-1")) == 1
     assert simulation.cluster.nodes.objects[-1].metadata.labels["kubernetes.io/hostname"] == "n1-surge-1"
+
+
+def first_free(names: GeneratedNames, namespace: str, prefix: str, is_taken: Callable[[str], bool]) -> str:
+    return next(name for name in (generated_name(prefix, number) for number in count()) if not is_taken(name))
+
+
+def followed(scheduler: Scheduler, names: list[str], options: DrainOptions) -> dict[str, Any]:
+    """All that is said of a drain."""
+    simulation = Simulation(scheduler)
+    attempts: list[Attempt] = []
+    nodes: list[DrainedNode] = []
+    for step in islice(drain(simulation, names, options), 80):
+        (nodes if isinstance(step, DrainedNode) else attempts).append(step)  # type: ignore[arg-type]
+    pods = [pod_at(simulation.cluster, index) for index in range(len(simulation.cluster.pods))]
+    budgets = list(simulation.cluster.list(PodDisruptionBudget))
+    return {**told(simulation, attempts), "nodes": nodes, "pods": pods, "budgets": budgets}
+
+
+@given(data=st.data(), version=st.sampled_from(sorted(RELEASES)))
+@settings(max_examples=scaled(100))
+def test_nodes_are_drained_as_with_a_change_and_a_cycle_for_each_pod(data: st.DataObject, version: str) -> None:
+    draw = data.draw
+    made, running, kinds = draw(busy_nodes())
+    if draw(st.booleans()):
+        kinds += [draw(related_pods(f"related-{i}")) for i in range(draw(st.integers(1, 2)))]
+    owners = st.sampled_from(["ReplicaSet", "ReplicaSet", "ReplicaSet", "Job", "StatefulSet", "DaemonSet"])
+    names = [node.name for node in made]
+    for number, kind in enumerate(kinds):
+        owner = OwnerReference(api_version="apps/v1", kind=draw(owners), name=kind.name, uid="owner", controller=True)
+        spec = replace(kind.spec, termination_grace_period_seconds=draw(st.sampled_from([0, 1, 30])))
+        for pod in replicas(kind, draw(st.integers(1, 8)), f"web-{number}"):
+            metadata = replace(pod.metadata, owner_references=(owner,))
+            placed = replace(spec, node_name=draw(st.sampled_from(names[:2])))
+            running.append(replace(pod, metadata=metadata, spec=placed, status=PodStatus(phase="Running")))
+    others: list[ApiObject] = []
+    if draw(st.booleans()):
+        others += [*objects(), devices.make_claim("gpu-claim", devices.request())]
+    if draw(st.integers(0, 2)) == 0:
+        others.append(budget("guard", draw(st.sampled_from(["a", "b"])), draw(st.integers(0, 2))))
+    scheduler = scheduler_of(
+        make_cluster(made, running, *others), draw(st.sampled_from(sorted(CONFIGS))), RELEASES[version]
+    )
+    options = DrainOptions(ignore_daemonsets=True, force=True, delete_emptydir_data=True, rolling=draw(st.booleans()))
+    ours = followed(scheduler, names[:2], options)
+    with (
+        patch.object(AlikePods, "search", lambda alike, scheduler, pod: None),
+        patch.object(Rejection, "of_alike", lambda rejection, scheduler, pod: None),
+        patch.object(SimulatedCluster, "_evict_together", lambda simulation, pods: False),
+        patch.object(SimulatedCluster, "_remove_later", lambda simulation, pod: False),
+        patch.object(GeneratedNames, "free", first_free),
+    ):
+        theirs = followed(scheduler.moved(scheduler.cluster), names[:2], options)
+    for what, said in theirs.items():
+        assert ours[what] == said, what

@@ -102,7 +102,7 @@ class DynamicResources(
             return pod.metadata.name, pod.metadata.uid, pod.status.resource_claim_statuses
         return None
 
-    def reach_of_copies(self, pod: Pod) -> Reach:
+    def reach_of_pods(self, pod: Pod) -> Reach:
         return Reach.NOTHING if self.own_part(pod) is None else Reach.CLUSTER
 
     @property

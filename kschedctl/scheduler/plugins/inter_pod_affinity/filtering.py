@@ -12,6 +12,7 @@ from msgspec import structs
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.selectors import Selector
@@ -183,14 +184,26 @@ class FilterState(msgspec.Struct, frozen=True):
         return not any(counts.counts.any() for counts in self.existing)
 
 
-def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod) -> FilterState:
-    """Count the matches of required terms by topology key."""
+#: The matches of a pod without required terms, which match no pod either.
+NO_MATCH: Final = FilterState((), (), (), matches_itself=False)
+
+
+class MatchesPerClass(msgspec.Struct, frozen=True):
+    """The number of matches of required terms per pod of each class, by topology key."""
+
+    affinity: dict[str, Int64Array]
+    anti_affinity: dict[str, Int64Array]
+    existing: dict[str, Int64Array]
+
+
+def matches_per_class(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod) -> MatchesPerClass:
+    """Match the required terms, the pod's and those of existing pods, with all classes of pods."""
     n_classes = len(cluster.pods.classes)
     # An existing pod counts for required affinity only if it matches every term.
     all_terms = np.full(n_classes, bool(terms.required_affinity))
     for term in terms.required_affinity:
         all_terms &= classes_matching(cluster, term)
-    affinity_keys = dict.fromkeys(term.topology_key for term in terms.required_affinity)
+    near = all_terms.astype(np.int64)
     far: dict[str, Int64Array] = {}
     for term in terms.required_anti_affinity:
         far[term.topology_key] = far.get(term.topology_key, 0) + classes_matching(cluster, term).astype(np.int64)
@@ -200,11 +213,16 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
     ).items():
         theirs[key] = np.zeros(n_classes, dtype=np.int64)
         np.add.at(theirs[key], class_ids, weights)
-    near = all_terms.astype(np.int64)
+    return MatchesPerClass({term.topology_key: near for term in terms.required_affinity}, far, theirs)
+
+
+def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod) -> FilterState:
+    """Count the matches of required terms by topology key."""
+    found = matches_per_class(cluster, existing, terms, pod)
     return FilterState(
-        tuple(KeyCounts.of(cluster, "affinity", key, near) for key in affinity_keys),
-        tuple(KeyCounts.of(cluster, "anti-affinity", key, per_class) for key, per_class in far.items()),
-        tuple(KeyCounts.of(cluster, "existing", key, per_class) for key, per_class in theirs.items()),
+        tuple(KeyCounts.of(cluster, "affinity", key, per_class) for key, per_class in found.affinity.items()),
+        tuple(KeyCounts.of(cluster, "anti-affinity", key, per_class) for key, per_class in found.anti_affinity.items()),
+        tuple(KeyCounts.of(cluster, "existing", key, per_class) for key, per_class in found.existing.items()),
         bool(terms.required_affinity) and all(term.matches(pod, {}) for term in terms.required_affinity),
     )
 
@@ -286,6 +304,35 @@ class MatchesWithCopies:
                 counts.counts[domain] += n_matches
         if is_first:
             self._reject()
+
+    def follow(self, cluster: Cluster, found: MatchesPerClass | None, moved: MovedPods) -> None:
+        """Take in pods that came to nodes or left them.
+
+        Args:
+            found: The matches per class, if there are other classes than before.
+        """
+        state = self._state
+        if found is not None:
+            nobody = np.zeros(len(cluster.pods.classes), dtype=np.int64)
+            theirs = {counts.key: counts for counts in state.existing}
+            for key in found.existing:
+                if key not in theirs:
+                    # Only pods of new classes have such terms, and none of them was on a node before.
+                    theirs[key] = KeyCounts.of(cluster, "existing", key, nobody)
+            self._state = state = FilterState(
+                tuple(structs.replace(each, per_class=found.affinity[each.key]) for each in state.affinity),
+                tuple(structs.replace(each, per_class=found.anti_affinity[each.key]) for each in state.anti_affinity),
+                tuple(
+                    structs.replace(each, per_class=found.existing.get(each.key, nobody)) for each in theirs.values()
+                ),
+                state.matches_itself,
+            )
+        for counts in (*state.affinity, *state.anti_affinity, *state.existing):
+            counts.counts[:] += moved.per_domain(counts.per_class, counts.column.codes, len(counts.counts))[:-1]
+        before = self.rejected
+        self._reject()
+        if np.array_equal(before, self.rejected):
+            self.rejected = before
 
 
 def _crowded(groups: tuple[KeyCounts, ...], nodes: Overlay) -> Mask:

@@ -8,6 +8,7 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array, Rows
 from kschedctl.objects.core import Node
 from kschedctl.objects.pod import Pod
@@ -37,19 +38,24 @@ from kschedctl.scheduler.framework.interface import (
 from kschedctl.scheduler.framework.runtime import encoded
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.scheduler.plugins.inter_pod_affinity.filtering import (
+    NO_MATCH,
     FilterState,
+    MatchesPerClass,
     MatchesWithCopies,
     MatchingPods,
     explain_domains,
+    matches_per_class,
     prepare,
     reject_nodes,
     shown_domains,
     word_reason,
 )
 from kschedctl.scheduler.plugins.inter_pod_affinity.scoring import (
+    Contributions,
     RescaledScore,
     ScoresWithCopies,
     affinity_scores,
+    contributions_per_class,
     explain_scores,
     normalize,
 )
@@ -74,19 +80,41 @@ class _ScoreState(msgspec.Struct, frozen=True):
 
 
 class _PlacedCopies(PlacedCopies):
-    """The nodes that required terms reject, and the scores by preferred ones."""
+    """The nodes that required terms reject, and the scores by preferred ones.
 
-    def __init__(self, matches: MatchesWithCopies | None, scores: ScoresWithCopies | None, n_nodes: int) -> None:
+    Args:
+        scores: ``None`` if preferred terms are ignored.
+        per_class: Returns what a pod of each class of a cluster adds to the matches and to the scores.
+    """
+
+    def __init__(
+        self,
+        matches: MatchesWithCopies,
+        scores: ScoresWithCopies | None,
+        per_class: Callable[[Cluster], tuple[MatchesPerClass, Contributions]],
+    ) -> None:
         self._matches = matches
         self._scores = scores
-        self.rejected = np.zeros(n_nodes, dtype=np.bool_) if matches is None else matches.rejected
+        self._per_class = per_class
+        self._n_classes = -1
+        self.rejected = matches.rejected
 
     def place(self, row: int) -> None:
-        if self._matches is not None:
-            self._matches.place(row)
-            self.rejected = self._matches.rejected
+        self._matches.place(row)
+        self.rejected = self._matches.rejected
         if self._scores is not None:
             self._scores.place(row)
+
+    def follow(self, cluster: Cluster, moved: MovedPods) -> bool:
+        found = None
+        if self._n_classes != len(cluster.pods.classes):
+            found, self._contributions = self._per_class(cluster)
+            self._n_classes = len(cluster.pods.classes)
+        self._matches.follow(cluster, found, moved)
+        self.rejected = self._matches.rejected
+        if self._scores is not None:
+            self._scores.follow(cluster, self._contributions, moved)
+        return True
 
     def scores(self, rows: Rows) -> Int64Array | None:
         return normalize(self._scores.scores[rows]) if self._scores is not None else None
@@ -216,13 +244,19 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         cluster, weight = self.handle.cluster, self._args.hard_pod_affinity_weight
         n_nodes = len(cluster.nodes)
         found, scored = state.read(_FilterState), state.read(_ScoreState)
-        matches = MatchesWithCopies(cluster, found.counts, terms, own, pod) if found is not None else None
+        # PreFilter skips a pod without any match so far.
+        matches = MatchesWithCopies(cluster, found.counts if found is not None else NO_MATCH, terms, own, pod)
         scores = None
         if terms.preferred or not self._args.ignore_preferred_terms_of_existing_pods:
             # PreScore skips a pod without any match so far.
             raw = scored.scores if scored is not None else np.zeros(n_nodes, dtype=np.int64)
             scores = ScoresWithCopies(cluster, raw, terms, own, pod, hard_pod_affinity_weight=weight)
-        return _PlacedCopies(matches, scores, n_nodes)
+
+        def per_class(cluster: Cluster) -> tuple[MatchesPerClass, Contributions]:
+            of_pods = cluster, ExistingTerms.of(cluster), terms, pod
+            return matches_per_class(*of_pods), contributions_per_class(*of_pods, hard_pod_affinity_weight=weight)
+
+        return _PlacedCopies(matches, scores, per_class)
 
     def hard_counts(self, pod: Pod) -> FilterState:
         """Return the match counts of required terms by domain, the pod's terms and those of existing pods.
@@ -259,10 +293,12 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if self._args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
             return SKIP
         weight = self._args.hard_pod_affinity_weight
-        scores = affinity_scores(self.handle.cluster, self._existing, terms, pod, hard_pod_affinity_weight=weight)
+        cluster = self.handle.cluster
+        found = contributions_per_class(cluster, self._existing, terms, pod, hard_pod_affinity_weight=weight)
+        scores = affinity_scores(cluster, found)
         if scores is None:
             return SKIP
-        state.write(_ScoreState(scores, self.handle.cluster))
+        state.write(_ScoreState(scores, cluster))
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:

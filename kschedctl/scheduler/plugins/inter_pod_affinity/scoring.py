@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.explanation import Arithmetic, Step, sum_expression
@@ -22,7 +23,7 @@ from kschedctl.scheduler.plugins.inter_pod_affinity.terms import (
 )
 
 
-class _Contributions:
+class Contributions:
     """The weight that each pod class adds per topology key, and the classes that matched."""
 
     def __init__(self, n_classes: int) -> None:
@@ -37,17 +38,17 @@ class _Contributions:
         matched[class_ids] = 1
 
 
-def affinity_scores(
+def contributions_per_class(
     cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod, *, hard_pod_affinity_weight: int
-) -> Int64Array | None:
-    """Score every node by the preferred terms of the pod and of existing pods.
+) -> Contributions:
+    """Weigh all classes of pods by the preferred terms of the pod and of existing pods.
 
     Args:
         hard_pod_affinity_weight: The weight of each required affinity term of an existing pod that matches the pod;
             0 ignores these terms.
     """
     labels, n_classes = PodAndNamespaceLabels.of(cluster, pod), len(cluster.pods.classes)
-    contributions = _Contributions(n_classes)
+    contributions = Contributions(n_classes)
     for term, weight in terms.preferred:
         contributions.add(term.topology_key, np.flatnonzero(classes_matching(cluster, term)), weight)
     if hard_pod_affinity_weight > 0:
@@ -55,6 +56,11 @@ def affinity_scores(
             contributions.add(key, class_ids, hard_pod_affinity_weight)
     for key, (class_ids, weights) in existing.preferred(labels, n_classes).items():
         contributions.add(key, class_ids, weights)
+    return contributions
+
+
+def affinity_scores(cluster: Cluster, contributions: Contributions) -> Int64Array | None:
+    """Score every node by the pods of its domains; return ``None`` if no pod contributes."""
     scores = np.zeros(len(cluster.nodes), dtype=np.int64)
     anything = False
     for key, per_class in contributions.weights.items():
@@ -76,7 +82,7 @@ class ScoresWithCopies:
         scores: The scores without the copies.
         terms: The pod's terms, namespaces merged.
         own: The terms of a copy that match the pod (``terms_of_copies``).
-        hard_pod_affinity_weight: As in ``affinity_scores``.
+        hard_pod_affinity_weight: As in ``contributions_per_class``.
     """
 
     def __init__(
@@ -103,6 +109,14 @@ class ScoresWithCopies:
         for domains, weight in self._growing:
             if domains[row] >= 0:
                 self.scores[domains == domains[row]] += weight
+
+    def follow(self, cluster: Cluster, contributions: Contributions, moved: MovedPods) -> None:
+        """Take in pods that came to nodes or left them."""
+        for key, per_class in contributions.weights.items():
+            column = cluster.nodes.labels[key]
+            more = moved.per_domain(per_class, column.codes, len(column.values))
+            more[-1] = 0
+            self.scores += more[column.codes]
 
 
 def normalize(scores: Int64Array) -> Int64Array:

@@ -14,6 +14,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.objects.pod import Pod, TopologySpreadConstraint
 from kschedctl.objects.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
@@ -287,6 +288,16 @@ class SkewWithCopies:
             count == self._fewest + 1 and not np.any(self._counts[self._domains] == self._fewest)
         ):
             self._set_limit()
+
+    def follow(self, cluster: Cluster, namespace: str, moved: MovedPods) -> None:
+        """Take in pods that came to nodes or left them."""
+        found, before = self._found, self.rejected
+        counted, _ = selected_classes(cluster, found.constraint, namespace)
+        domains = np.where(found.included, found.column.codes, -1)
+        self._counts += moved.per_domain(counted, domains, len(self._counts))[:-1]
+        self._set_limit()
+        if np.array_equal(before, self.rejected):
+            self.rejected = before
 
 
 def reject_nodes(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array, Mask, Rows
 from kschedctl.objects.core import Node, Service
 from kschedctl.objects.meta import LabelSelector
@@ -129,6 +130,7 @@ class _PlacedCopies(PlacedCopies):
     ) -> None:
         self._hard = tuple(map(SkewWithCopies, domains))
         self._soft = MatchingWithCopies(soft, pod) if soft is not None else None
+        self._pod = pod
         self._parts: list[Mask] = []
         self.rejected = np.zeros(n_nodes, dtype=np.bool_)
         self._unite()
@@ -144,6 +146,14 @@ class _PlacedCopies(PlacedCopies):
         self._unite()
         if self._soft is not None:
             self._soft.place(row)
+
+    def follow(self, cluster: Cluster, moved: MovedPods) -> bool:
+        for each in self._hard:
+            each.follow(cluster, self._pod.namespace, moved)
+        self._unite()
+        if self._soft is not None:
+            self._soft.follow(cluster, self._pod, moved)
+        return True
 
     def scores(self, rows: Rows) -> Int64Array | None:
         if self._soft is None:
@@ -237,7 +247,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def sign_pod(self, pod: Pod) -> Hashable | None:
         return None if pod.spec.topology_spread_constraints or self._defaults else ()
 
-    def reach_of_copies(self, pod: Pod) -> Reach:
+    def reach_of_pods(self, pod: Pod) -> Reach:
         try:
             has_constraints = self._constraints(pod, DO_NOT_SCHEDULE) or self._constraints(pod, SCHEDULE_ANYWAY)
         except PluginError:

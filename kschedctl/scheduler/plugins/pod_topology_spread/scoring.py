@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.slots import MovedPods
 from kschedctl.common.arrays import Int64Array, Mask, round_half_away
 from kschedctl.common.wording import counted
 from kschedctl.objects.pod import Pod
@@ -146,6 +147,20 @@ class MatchingWithCopies:
         for matching, domains, included in self._by_domain:
             if included[row]:
                 matching[domains == domains[row]] += 1
+
+    def follow(self, cluster: Cluster, pod: Pod, moved: MovedPods) -> None:
+        """Take in pods that came to nodes or left them."""
+        labelled, nodes = self.per_domain.labelled, cluster.nodes
+        for constraint, matching in zip(self.per_domain.constraints, self.per_domain.matching, strict=True):
+            counted, _ = selected_classes(cluster, constraint, pod.metadata.namespace)
+            if constraint.topology_key == HOSTNAME:
+                matching += moved.per_domain(counted, nodes.rows, len(nodes))[:-1]
+                continue
+            column = nodes.labels[constraint.topology_key]
+            included = labelled & nodes_included(cluster, constraint, pod)
+            some = included[moved.row]
+            among = MovedPods(moved.class_id[some], moved.row[some], moved.change[some])
+            matching += among.per_domain(counted, column.codes, len(column.values))[column.codes]
 
 
 def _matching(cluster: Cluster, constraint: SpreadConstraint, pod: Pod) -> Int64Array:

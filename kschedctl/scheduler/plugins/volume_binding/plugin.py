@@ -163,7 +163,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
     def own_part(self, pod: Pod) -> Hashable:
         return ephemeral_claim_owner(pod)
 
-    def reach_of_copies(self, pod: Pod) -> Reach:
+    def reach_of_pods(self, pod: Pod) -> Reach:
         return Reach.NOTHING if next(claim_uses(pod), None) is None else Reach.CLUSTER
 
     @cached_property
