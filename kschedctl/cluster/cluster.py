@@ -143,6 +143,11 @@ class Cluster:
             self._resources[rules] = columns
         return columns
 
+    def forget_sums(self) -> None:
+        """Drop the resources of nodes and pods, of a state that was left behind; they are computed again if needed."""
+        if self.origin is not self:
+            self._resources.clear()
+
     def derived(self, kind: type[V], rules: Hashable, make: Callable[[], V], *, of: Collection[type[ApiObject]]) -> V:
         """Return a value that another package computes from nodes and objects, computed once per kind and rules.
 

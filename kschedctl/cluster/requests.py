@@ -57,6 +57,7 @@ class ResourceColumns:
         self.allocatable = self._columns(nodes.allocatable)
         self.per_class = self._columns(requests)
         self._non_zero_per_class = non_zero
+        self._set_largest()
         self._sum(pods)
 
     def are_of(self, nodes: Nodes, pods: Pods) -> bool:
@@ -83,6 +84,7 @@ class ResourceColumns:
         if requests:
             new.per_class = np.concatenate((self.per_class, self._columns(requests)), axis=1)
             new._non_zero_per_class = np.concatenate((self._non_zero_per_class, non_zero), axis=1)
+            new._set_largest()
         if not extends:
             new.allocatable = self._columns(offers)
         elif changed:
@@ -139,10 +141,11 @@ class ResourceColumns:
 
     def _saturates(self, pods: Pods) -> bool:
         """Report whether a sum may exceed int64, in releases where it then stays at the largest number."""
-        if not self._rules.saturate:
-            return False
-        largest = max(int(self.per_class.max(initial=0)), int(self._non_zero_per_class.max(initial=0)))
-        return largest * (len(pods) + 1) > _LARGEST
+        return self._rules.saturate and self._largest * (len(pods) + 1) > _LARGEST
+
+    def _set_largest(self) -> None:
+        """Find the largest amount that a pod requests."""
+        self._largest = max(int(self.per_class.max(initial=0)), int(self._non_zero_per_class.max(initial=0)))
 
     def _move(self, moves: Moves) -> None:
         """Subtract the requests of removed pods and add those of added pods."""
@@ -177,6 +180,8 @@ def _shared(rows: Sequence[dict[str, int]]) -> tuple[list[dict[str, int]], Int64
 
 def _extended(sums: Int64Array, n_nodes: int) -> Int64Array:
     """Return a copy of sums per node, with 0 for the nodes that come last."""
+    if sums.shape[1] == n_nodes:
+        return sums.copy()
     out = np.zeros((len(sums), n_nodes), dtype=np.int64)
     out[:, : sums.shape[1]] = sums
     return out

@@ -9,7 +9,7 @@ A ranking can follow the cluster when other pods come and go between two copies.
 again for the nodes of these pods (``Plugin.reach_of_pods``).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, TypeAlias, cast
 
@@ -186,10 +186,7 @@ class Ranking:
             ):
                 self._select_feasible(prefer)
             else:
-                for name in changed:
-                    scores = self._scores_of(name)
-                    self.total += (scores - self._scaled[name]) * self._weights[name]
-                    self._scaled[name] = scores
+                self._scale_again(changed)
         except PluginError:
             return False
         return True
@@ -215,7 +212,7 @@ class Ranking:
         n_notes = len(self._state.not_modelled)
         moved = moves.on_nodes()
         rejected = [copies.rejected for copies in self._filtering]
-        was_open = self._open[touched]
+        was_open, unscaled = self._open[touched], self._unscaled[touched]
         try:
             changed = self._follow_alone(touched)
             if not all(copies.follow(cluster, moved) for copies in self._related.values()):
@@ -223,7 +220,10 @@ class Ranking:
             if np.array_equal(was_open, self._open[touched]) and all(
                 copies.rejected is before for copies, before in zip(self._filtering, rejected, strict=True)
             ):
-                self._add_up({*changed, *self._related})
+                at = np.searchsorted(self.rows, touched)
+                feasible = np.append(self.rows, -1)[at] == touched
+                self.total[at[feasible]] += (self._unscaled[touched] - unscaled)[feasible]
+                self._scale_again([*changed, *(name for name in self._related if name in self._scaled)])
             else:
                 self._select_feasible(None)
         except PluginError:
@@ -235,9 +235,10 @@ class Ranking:
 
         Returns: The plugins of which the scaled scores may differ now.
         """
+        rows = rows[self._settled[rows]]
         if not len(rows):
             return []
-        passing = self._settled[rows]
+        passing = np.ones(len(rows), dtype=np.bool_)
         nodes = self._framework.cluster.overlay(rows)
         for name in self._filters:
             said = cast("FilterPlugin", self._framework.plugin(name)).filter(self._state, self._pod, nodes)
@@ -331,15 +332,17 @@ class Ranking:
         self.rows = self._near = np.flatnonzero(feasible)
         if prefer is not None and len(self.rows):
             self.rows = prefer(self.rows)
-        self._add_up(self._scaled if len(self.rows) else ())
-
-    def _add_up(self, changed: Collection[str]) -> None:
-        """Sum the scores of the feasible nodes up, after those of some plugins may have changed."""
         self.total = self._unscaled[self.rows]
         for name in self._scaled if len(self.rows) else ():
-            if name in changed:
-                self._scaled[name] = self._scores_of(name)
-            self.total += self._scaled[name] * self._weights[name]
+            self._scaled[name] = scores = self._scores_of(name)
+            self.total += scores * self._weights[name]
+
+    def _scale_again(self, names: Iterable[str]) -> None:
+        """Scale the scores of some plugins again, for the same feasible nodes."""
+        for name in names:
+            scores = self._scores_of(name)
+            self.total += (scores - self._scaled[name]) * self._weights[name]
+            self._scaled[name] = scores
 
     def _scores_of(self, name: str) -> Int64Array:
         """Return the scaled scores of the feasible nodes."""

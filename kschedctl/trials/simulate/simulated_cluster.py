@@ -128,7 +128,7 @@ class SimulatedCluster:
 
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
         self.clock = clock or VirtualClock(_seconds_at_start(scheduler.cluster))
-        self._scheduler = scheduler
+        self._scheduler = self._initial = scheduler
         self._waiting_pods = scheduler.waiting_pods
         #: The pods that have gone since the cluster was asked for last, with their indices in it.
         self._gone_since: dict[tuple[str, str], int] = {}
@@ -442,7 +442,11 @@ class SimulatedCluster:
         self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why, group))
 
     def _move(self, cluster: Cluster) -> None:
-        self._scheduler = self.queue.scheduler = self.scheduler.moved(cluster)
+        before = self.scheduler
+        self._scheduler = self.queue.scheduler = before.moved(cluster)
+        # Decisions hold on to the clusters that they were made for.
+        if before is not self._initial:
+            before.cluster.forget_sums()
 
     def _keep_budgets(self, pod: Pod, change: int) -> None:
         if self._world.budgets:

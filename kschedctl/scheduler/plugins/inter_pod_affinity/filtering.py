@@ -327,10 +327,13 @@ class MatchesWithCopies:
                 ),
                 state.matches_itself,
             )
+        before, differs = self.rejected, False
         for counts in (*state.affinity, *state.anti_affinity, *state.existing):
-            counts.counts[:] += moved.per_domain(counts.per_class, counts.column.codes, len(counts.counts))[:-1]
-        before = self.rejected
-        self._reject()
+            more = moved.per_domain(counts.per_class, counts.column.codes, len(counts.counts))[:-1]
+            counts.counts[:] += more
+            differs |= bool(more.any())
+        if differs:
+            self._reject()
         if np.array_equal(before, self.rejected):
             self.rejected = before
 
