@@ -136,8 +136,7 @@ class PluginsRunner(Protocol):
 class PlacedCopies(ABC):
     """A plugin's results for a pod on all nodes, updated for every copy of the pod that is placed on a node.
 
-    They are the results of a scheduling cycle in a cluster with these copies that is otherwise the same, but for the
-    other pods that ``follow`` has taken in.
+    They are the results of a scheduling cycle in a cluster that differs in these copies and in pods of ``follow`` only.
 
     Attributes
     ----------
@@ -220,8 +219,7 @@ class Plugin(ABC):
         The results are those of PreFilter, Filter, PreScore and Score, and all that the plugin does from Reserve to
         PostBind. Copies differ in name, uid and times only. ``Reach.NOTHING``: no result changes, and a copy that is
         bound is nothing to act upon. ``Reach.NODE``: the results of Filter and Score for that node may change.
-        ``Reach.CLUSTER``: anything may change, for example because the plugin declares no dependencies. By default, it
-        is the reach of any pods.
+        ``Reach.CLUSTER``: anything may change, for example because the plugin declares no dependencies.
         """
         return self.reach_of_pods(pod)
 
@@ -241,9 +239,8 @@ class Plugin(ABC):
     def placed_copies(self, state: CycleState, pod: Pod) -> PlacedCopies | None:
         """Return the plugin's results for copies of a pod, to be updated for every copy that is placed.
 
-        Called after a scheduling cycle for the pod, if ``reach_of_copies`` is ``Reach.CLUSTER``; also if
-        ``reach_of_pods`` is, to be updated for any pods (``PlacedCopies.follow``). A plugin that can tell how a copy on
-        a node changes its results for all nodes saves every copy after the first a cycle of its own.
+        Called after a scheduling cycle for the pod, if ``reach_of_copies`` or ``reach_of_pods`` is ``Reach.CLUSTER``. A
+        plugin that can tell how pods on nodes change its results for all nodes saves copies a cycle of their own.
 
         Parameters
         ----------

@@ -253,21 +253,9 @@ class SimulatedCluster:
 
         Their replacements come into the queue one after another, when all of them exist.
         """
-        cluster, clock, lasting = self.cluster, self.clock, len(pods) * TICK
-        due = clock.next_at()
-        profiles = self.scheduler.configuration.profiles.values()
-        gates = chain.from_iterable(profile.plugins.get(ExtensionPoint.PRE_ENQUEUE, ()) for profile in profiles)
-        if (
-            not self._world.grace
-            or self.queue.has_waiting
-            or (due is not None and due <= clock.now() + 2 * lasting)
-            or not _GATES_BY_POD.issuperset(gates)
-            or any(pod.metadata.deletion_timestamp is not None for pod in pods)
-            or any(_has_companions(pod.spec) or grace_seconds(pod.spec) <= 2 * lasting for pod in pods)
-            or (self._world.budgets and any(covering_budgets(cluster, pod) for pod in pods))
-        ):
+        if not self._are_evicted_undisturbed(pods):
             return False
-        release, time = self.scheduler.release, clock.now()
+        cluster, release, clock = self.cluster, self.scheduler.release, self.clock
         likes = [
             (pod if pod.key in self.met else successor(pod, cluster, release=release))
             if self._world.makes_again(pod) and not is_recreated_after_deletion(pod)
@@ -276,7 +264,7 @@ class SimulatedCluster:
         ]
         if any(like is not None and _has_companions(like.spec) for like in likes):
             return False
-        index, named = cluster.pods.index, set[tuple[str, str]]()
+        index, named, time = cluster.pods.index, set[tuple[str, str]](), clock.now()
         index.expect(2 * len(pods))
         evicted: list[tuple[Pod, Pod | None]] = []
         for pod, like in zip(pods, likes, strict=True):
@@ -299,6 +287,21 @@ class SimulatedCluster:
                 self._note(new, TimelineEvent.CREATED, why=f"{IN_PLACE_OF}{pod.key}")
                 self._enqueue(self.pod(index[new.namespace, new.name]))
         return True
+
+    def _are_evicted_undisturbed(self, pods: Sequence[Pod]) -> bool:
+        """Report whether evictions one after another change nothing but these pods, and nothing else happens then."""
+        due, lasting = self.clock.next_at(), len(pods) * TICK
+        profiles = self.scheduler.configuration.profiles.values()
+        gates = chain.from_iterable(profile.plugins.get(ExtensionPoint.PRE_ENQUEUE, ()) for profile in profiles)
+        return (
+            self._world.grace
+            and not self.queue.has_waiting
+            and (due is None or due > self.clock.now() + 2 * lasting)
+            and _GATES_BY_POD.issuperset(gates)
+            and not any(pod.metadata.deletion_timestamp is not None for pod in pods)
+            and not any(_has_companions(pod.spec) or grace_seconds(pod.spec) <= 2 * lasting for pod in pods)
+            and not (self._world.budgets and any(covering_budgets(self.cluster, pod) for pod in pods))
+        )
 
     def change_node(self, node: Node) -> None:
         """Change or add a node, and notify the queue."""
