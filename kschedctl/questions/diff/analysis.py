@@ -1,6 +1,5 @@
 """The analysis behind ``diff``: the changes for pods between a cluster and another one."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,17 +18,10 @@ from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.differences import differing_rules, with_values_of
 from kschedctl.objects.releases.release import Release
-from kschedctl.questions.diff.answer import (
-    OUTCOME_PARTS,
-    AnswerPart,
-    Diff,
-    OutcomeData,
-    PodChangeData,
-    ReleaseRuleData,
-    SideOutcome,
-)
+from kschedctl.questions.diff.alike_pods import AlikeChanges
+from kschedctl.questions.diff.answer import OUTCOME_PARTS, AnswerPart, Diff, PodChangeData, ReleaseRuleData, SideOutcome
 from kschedctl.questions.diff.changed_nodes import NodeCause, changed_nodes, node_cures
-from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
+from kschedctl.questions.diff.pod_change import Summary, compare, differing_parts, node_changes
 from kschedctl.questions.diff.rules import Rules, RuleSearch
 from kschedctl.questions.diff.sides import Key, Side, SideAnswer
 from kschedctl.questions.handle import AnalysisHandle
@@ -41,16 +33,8 @@ from kschedctl.trials.loaded_cluster import LoadedCluster
 from kschedctl.trials.simulate.aftermath import group_losses
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 
-# Sentences about the changes for a pod, equal for pods with equal changes, and a summary for all pods.
-
-#: The 3 most frequent changes of reasons are named; the nodes of the others are counted.
-_MOST_REASONS: Final = 3
 #: The rules behind changes that the first line names.
 _MOST_RULES: Final = 3
-_NUMBER: Final = re.compile("[0-9]+")
-_NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
-#: The name of the rejecting stage for a node that no filter inspects.
-_NO_PLUGIN: Final = "PreFilter"
 
 
 def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
@@ -81,113 +65,6 @@ def _named(rules: Sequence[ReleaseRuleData]) -> Iterator[str]:
         names = [each.name for each in rules]
         noun = "The rule" if len(rules) == 1 else "The rules"
         yield f"{noun} behind it: {listed(names, most=_MOST_RULES)}."
-
-
-def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[AnswerPart], nodes: NodeChanges) -> Iterator[str]:
-    """Yield sentences about the parts of the outcome that change, the most important first."""
-    if SideOutcome.ABSENT in (old.outcome, new.outcome) or AnswerPart.PLACE in parts:
-        yield _place_change(old, new)
-        return
-    anew = "if rescheduled, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
-    if AnswerPart.OUTCOME in parts:
-        yield f"{anew}{_does(new)}{_because(new)} (before: {_does(old)})"
-        return
-    if AnswerPart.WINNER in parts:
-        yield f"{anew}{_winner(old, new, nodes)}"
-    if AnswerPart.VICTIMS in parts:
-        if not new.victims:
-            yield f"preemption no longer helps (before: {_evicted(old)})"
-        elif not old.victims:
-            yield f"preemption would help: {_evicted(new)}"
-        else:
-            yield f"would evict {_evicted(new)} instead of {_evicted(old)}"
-    if AnswerPart.NODES in parts:
-        yield from _fitting(nodes)
-    if AnswerPart.SCORES in parts and AnswerPart.WINNER not in parts:
-        by = nodes.scored_by()
-        yield f"same node, other scores ({', '.join(by)})" if by else "same node, other scores"
-    if parts == (AnswerPart.MESSAGE,):
-        numbers = _NUMBER.sub("#", old.message) == _NUMBER.sub("#", new.message)
-        yield "the numbers in the event message change" if numbers else "the event message changes"
-
-
-def _place_change(old: OutcomeData, new: OutcomeData) -> str:
-    if old.outcome is SideOutcome.ABSENT:
-        return f"is new: {_does(new)}"
-    if new.outcome is SideOutcome.ABSENT:
-        return f"is gone (before: {_does(old)})"
-    if not new.node_name:
-        return f"no longer runs on {old.node_name}: {_does(new)}{_because(new)}"
-    if old.node_name:
-        return f"runs on {new.node_name} instead of {old.node_name}"
-    return f"runs on {new.node_name} (before: {_does(old)})"
-
-
-def _winner(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> str:
-    # Only a pod that is not tried can lose all its nodes without a change of outcome.
-    if not new.nodes:
-        return f"would fit on no node (before: would be scheduled to {_nodes(old.nodes)})"
-    if not old.nodes:
-        return f"would be scheduled to {_nodes(new.nodes)} (before: would fit on no node)"
-    by = nodes.scored_by(among={*old.nodes, *new.nodes})
-    because = f" ({', '.join(by)})" if by else ""
-    return f"is scheduled to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
-
-
-def _does(outcome: OutcomeData) -> str:
-    match outcome.outcome:
-        case SideOutcome.SCHEDULED:
-            return f"is scheduled to {_nodes(outcome.nodes)}"
-        case SideOutcome.UNSCHEDULABLE:
-            if outcome.victims:
-                return f"fits on no node, would evict {_evicted(outcome)}"
-            return "fits on no node"
-        case SideOutcome.GATED:
-            return "is not tried"
-        case SideOutcome.ERROR:
-            return f"fails: {outcome.error}"
-        case SideOutcome.OTHER_SCHEDULER:
-            return "has another scheduler"
-        case SideOutcome.ABSENT:
-            return "does not exist"
-
-
-def _because(outcome: OutcomeData) -> str:
-    """Return the reason for which a pod fits nowhere, in the scheduler's words."""
-    reasons = _NODES_SAY.match(outcome.message)
-    return f" ({reasons[1]})" if reasons and outcome.outcome is SideOutcome.UNSCHEDULABLE else ""
-
-
-def _nodes(names: Sequence[str]) -> str:
-    return listed(names, "or")
-
-
-def _evicted(outcome: OutcomeData) -> str:
-    """Return the victims and their node as text; only the nodes if there are several."""
-    (node, victims), *others = outcome.victims.items()
-    if others:
-        return f"pods on {_nodes(tuple(outcome.victims))}"
-    return f"{listed(victims)} on {node}"
-
-
-def _fitting(nodes: NodeChanges) -> Iterator[str]:
-    gained, lost = nodes.gained, nodes.lost
-    said: Counter[tuple[str, ...]] = Counter()
-    for sides, number in nodes.said_otherwise.items():
-        # The plugins that reject the node on both sides, or their words if the plugin is the same.
-        apart = len({side.plugin for side in sides}) > 1
-        said[tuple((side.plugin or _NO_PLUGIN) if apart else f'"{side.message}"' for side in sides)] += number
-    if gained:
-        yield f"also fits {listed(gained)}"
-    if lost:
-        # A node that is gone has no rejecting plugin.
-        by = ", ".join(sorted({plugin for plugin in lost.values() if plugin}))
-        yield f"no longer fits {listed(tuple(lost))}" + (f" ({by})" if by else "")
-    for (was, now), number in said.most_common(_MOST_REASONS):
-        yield f"{counted(number, 'node')} {'reports' if number == 1 else 'report'} {now} instead of {was}"
-    if len(said) > _MOST_REASONS:
-        rest = sum(number for _, number in said.most_common()[_MOST_REASONS:])
-        yield f"{counted(rest, 'more node')} {'reports' if rest == 1 else 'report'} other reasons"
 
 
 #: The number of changes of nodes in the first line, and of ways to take them back.
@@ -331,19 +208,29 @@ class _Rules:
             rules = tuple(rule for rule in rules if not rule.path.startswith("pod_group_rules."))
         return cls(after, older, RuleSearch(rules), use_known)
 
-    def explained(self, key: Key, change: PodChangeData, after: SideAnswer) -> PodChangeData:
+    def explained(self, key: Key, change: PodChangeData, known: SideAnswer | None) -> PodChangeData:
         """Return a change with the rules behind it.
 
         The old answer is that of the second side with all old rules, as the sides may differ in more than their rules.
+
+        Args:
+            known: The answer of the second side, if it is known.
         """
         old = self._answer(key, self.search.rules) if self.search.rules else None
+        if old is None:
+            return change
         parts = OUTCOME_PARTS if change.changes_outcome else frozenset(AnswerPart)
-        if old is None or parts.isdisjoint(differing_parts(old, after)[1]):
+
+        def is_back(before: SideAnswer, after: SideAnswer) -> bool:
+            differing = differing_parts(before.outcome, after.outcome, node_changes(before, after))
+            return parts.isdisjoint(differing)
+
+        if is_back(old, known or self.after.answer(key)):
             return change
 
         def brings_back(rules: Rules) -> bool:
             new = self._answer(key, rules) if rules != self.search.rules else old
-            return new is not None and parts.isdisjoint(differing_parts(old, new)[1])
+            return new is not None and is_back(old, new)
 
         found = self.search.behind(brings_back, use_known=self.use_known)
         names = tuple(rule.words.name for rule in found.rules)
@@ -416,14 +303,15 @@ def _changes(
         )
     )
     keys = [*displaced, *(key for key in pods if key not in displaced)]
-    seen: set[tuple[str, ...]] | None = None if len(keys) <= _FEW else set()
+    seen: set[Summary] | None = None if len(keys) <= _FEW else set()
+    alike = AlikeChanges((before, after), keys[len(displaced) :], handle)
     placed = after.cluster
     known: dict[object, PodChangeData | None] = {}
     found: dict[Key, PodChangeData] = {}
     for key in handle.track(keys, "comparing pods"):
         if key in displaced:
             new = after.answer(key, placed)
-            change = compare(before.answer(key), new, seen)
+            change = _listed_once(compare(before.answer(key), new, seen), seen)
             if change is not None and new.decision is not None and _fits_no_more(change):
                 pending[key] = new.decision
             if new.decision is not None and new.decision.schedulable:
@@ -432,18 +320,35 @@ def _changes(
         else:
             kinds = before.kind(key), after.kind(key)
             if kinds not in known:
-                new = after.answer(key)
-                change = compare(before.answer(key), new, seen)
+                together = alike.take(key, seen)
+                if together is not None:
+                    alone, change = None, together.change
+                    before.report(together.basis[0])
+                    after.report(together.basis[1])
+                else:
+                    alone = after.answer(key)
+                    change = compare(before.answer(key), alone, seen)
+                change = _listed_once(change, seen)
                 if change is not None:
                     handle.check()
-                    change = rules.explained(key, change, new)
+                    change = rules.explained(key, change, alone)
                 known[kinds] = change
-                if change is not None and new.decision is not None and _fits_no_more(change):
-                    pending[key] = new.decision
+                if change is not None and alone is not None and alone.decision is not None and _fits_no_more(change):
+                    pending[key] = alone.decision
             change = known[kinds]
         if change is not None:
             found[key] = replace(change, namespace=key[0], name=key[1])
     return found
+
+
+def _listed_once(change: PodChangeData | None, seen: set[Summary] | None) -> PodChangeData | None:
+    """Return a change without its nodes if an earlier one has the same summary; add it to those that were seen."""
+    if change is None or seen is None:
+        return change
+    if change.summary in seen:
+        return replace(change, nodes=None)
+    seen.add(change.summary)
+    return change
 
 
 def _fits_no_more(change: PodChangeData) -> bool:
@@ -453,44 +358,3 @@ def _fits_no_more(change: PodChangeData) -> bool:
     """
     is_worse = change.worse or change.before.outcome in (SideOutcome.ABSENT, SideOutcome.SCHEDULED)
     return is_worse and change.after.outcome is SideOutcome.UNSCHEDULABLE
-
-
-def differing_parts(before: SideAnswer, after: SideAnswer) -> tuple[NodeChanges, tuple[AnswerPart, ...]]:
-    """Return the nodes whose results differ between two sides, and the parts of the answers that do."""
-    old, new = before.outcome, after.outcome
-    if before.decision is not None and after.decision is not None:
-        nodes = NodeChanges(NodeColumns.of(before.decision), NodeColumns.of(after.decision))
-    else:
-        nodes = NodeChanges(None, None)
-    differs = {
-        AnswerPart.PLACE: old.node_name != new.node_name,
-        AnswerPart.OUTCOME: old.outcome != new.outcome or old.error != new.error,
-        AnswerPart.WINNER: old.nodes != new.nodes,
-        AnswerPart.VICTIMS: old.victims != new.victims,
-        AnswerPart.NODES: (nodes.changed & ~nodes.fitting).any(),
-        AnswerPart.SCORES: nodes.fitting.any(),
-        AnswerPart.MESSAGE: old.message != new.message,
-    }
-    return nodes, tuple(part for part, changed in differs.items() if changed)
-
-
-def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:
-    """Compare the answers of two sides; return ``None`` if nothing changes.
-
-    Args:
-        seen: The summaries of earlier changes, whose nodes are not listed again; by default nodes are always
-            listed.
-
-    Returns: The change, without the pod's name.
-    """
-    old, new = before.outcome, after.outcome
-    nodes, parts = differing_parts(before, after)
-    if not parts:
-        return None
-    summary = tuple(describe(old, new, parts, nodes))
-    is_listed = seen is None or summary not in seen
-    if seen is not None:
-        seen.add(summary)
-    had = bool(old.node_name) or old.outcome is SideOutcome.SCHEDULED
-    has = bool(new.node_name) or new.outcome in (SideOutcome.SCHEDULED, SideOutcome.ABSENT)
-    return PodChangeData("", "", summary, parts, had and not has, old, new, nodes.data() if is_listed else None)

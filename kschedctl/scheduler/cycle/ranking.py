@@ -139,7 +139,7 @@ class Ranking:
         self._own = tuple(own)
         self._varying = tuple(name for name in own if effect.own_node[name])
         for name, given in own.items():
-            if _is_scaled(framework, name):
+            if is_scaled(framework, name):
                 self._scaled[name] = scores.normalized[name]
             else:
                 self._unscaled[rows] += given * self._weights[name]
@@ -405,7 +405,7 @@ class _ResultsWithCopies:
         self._known.update(((row, n_copies), tuple(each)) for row, each in zip(passing.tolist(), scores, strict=True))
 
 
-def _is_scaled(framework: Framework, name: str) -> bool:
+def is_scaled(framework: Framework, name: str) -> bool:
     """Report whether a Score plugin normalises its scores."""
     plugin = framework.plugin_class(name)
     return not issubclass(plugin, ScorePlugin) or plugin.normalize_score is not ScorePlugin.normalize_score

@@ -2,26 +2,27 @@
 
 The clusters of two such pods differ only on the nodes of the two. Most plugins' results depend on the pods of the node
 itself (``Plugin.reach_of_copies``). They are those over the cluster with all pods; for the pod's own node they are
-those over a cluster that lacks one of the pods on each of their nodes. Only the other plugins run for each pod.
+those over a cluster that lacks one of the pods on each of their nodes. So the verdicts for many of the pods are columns
+that differ in one node each. Only the other plugins run for each pod.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
 from msgspec import structs
 
-from kschedctl.common.arrays import Int64Array, PodIndices
+from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.ranking import SEARCH_POINTS
-from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.cycle.node_columns import NodeColumns
+from kschedctl.scheduler.cycle.ranking import SEARCH_POINTS, is_scaled
+from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, ScorePlugin
+from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PreEnqueuePlugin, ScorePlugin
 from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.scheduler.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.scheduler.framework.scoring import Scores, normalized_scores, run_score
@@ -33,8 +34,7 @@ _ALL_NODES: Final = PreFilterOutcome(Status())
 class _Results(msgspec.Struct, frozen=True):
     """The results of a decision by the plugins whose results depend on the node itself."""
 
-    statuses: NodeStatuses
-    scores: Scores
+    columns: NodeColumns
     #: By filter its results, in the order of the nodes.
     rejections: Mapping[str, Rejections]
     #: By Score plugin the raw score of each node; 0 for nodes that the filters reject.
@@ -48,16 +48,37 @@ class _Results(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, decision: Decision) -> "_Results | None":
         """Return the results; ``None`` if the cycle ended early, or anything but filters and scores has a say."""
-        statuses, scores = decision.statuses, decision.scores
-        if statuses is None or statuses.snapshot is None or scores is None or decision.pre_filter != _ALL_NODES:
+        statuses, scores, columns = decision.statuses, decision.scores, NodeColumns.of(decision)
+        if statuses is None or statuses.snapshot is None or scores is None or columns is None:
             return None
         if decision.error or decision.state.not_modelled or decision.pre_enqueue.code is not Code.SUCCESS:
+            return None
+        if decision.pre_filter != _ALL_NODES:
             return None
         raw: dict[str, Int64Array] = {}
         for name, given in scores.raw.items():
             raw[name] = np.zeros(len(decision.cluster.nodes), dtype=np.int64)
             raw[name][scores.rows] = given
-        return cls(statuses, scores, statuses.snapshot.rejections, raw)
+        return cls(columns, statuses.snapshot.rejections, raw)
+
+
+class Rescheduled(msgspec.Struct, frozen=True):
+    """The verdicts for some of the pods."""
+
+    #: False for pods for which a scheduling cycle has to decide; what the columns say about these is of no meaning.
+    decided: Mask
+    columns: NodeColumns
+    #: Features that are not modelled and may change the answer, by the pod's position.
+    not_modelled: Mapping[int, tuple[NotModelled, ...]]
+
+
+class _Related(msgspec.Struct, frozen=True):
+    """The results for a pod by the plugins that relate pods on different nodes."""
+
+    state: CycleState
+    #: The statuses of the nodes by all filters; ``None`` if these plugins filter nothing.
+    statuses: NodeStatuses | None
+    scores: Scores
 
 
 class RescheduledPods:
@@ -75,6 +96,7 @@ class RescheduledPods:
         related = {name for name in names if framework.plugin(name).reach_of_copies(pod) is Reach.CLUSTER}
         self._related = framework.without(names.keys() - related) if related else None
         self._alone = framework.without(related)
+        self._gates = framework.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin)
         cluster = framework.cluster
         _, first = np.unique(cluster.pods.node_row[indices], return_index=True)
         #: The first of the pods on each node.
@@ -82,8 +104,9 @@ class RescheduledPods:
         fewer = self._alone.moved(cluster.with_pods(removed=self._firsts))
         # No pod of the cluster has this name.
         stranger = structs.replace(pod, metadata=structs.replace(pod.metadata, name=f"{pod.name}\0", uid=""))
-        self._decision = schedule_pod(self._alone, stranger, run_post_filter=False)
-        whole = _Results.of(self._decision)
+        decision = schedule_pod(self._alone, stranger, run_post_filter=False)
+        self._state = decision.state
+        whole = _Results.of(decision)
         own = _Results.of(schedule_pod(fewer, stranger, run_post_filter=False))
         #: The results with all pods, and with one fewer on each of their nodes; ``None`` if cycles have to decide.
         self._results: tuple[_Results, _Results] | None = None
@@ -92,93 +115,123 @@ class RescheduledPods:
         if is_filtered_once and whole and own and whole.plugins == own.plugins:
             self._results = whole, own
 
-    def decide(self, pod: Pod, index: int) -> Decision | None:
-        """Return the decision for one of the pods; ``None`` if a scheduling cycle has to decide.
+    def decide(self, indices: PodIndices) -> Rescheduled | None:
+        """Return the verdicts for some of the pods; ``None`` if scheduling cycles have to decide.
 
         Args:
-            index: The pod, as an index into ``Cluster.pods``.
+            indices: The pods, as indices into ``Cluster.pods``.
         """
-        # Reasons may name the pods that are left on the node.
-        if self._results is None or index not in self._firsts:
+        if self._results is None:
             return None
-        cluster = self._framework.cluster
-        row, without = int(cluster.pods.node_row[index]), cluster.with_pods(removed=[index])
-        framework, state = self._framework.moved(without), self._decision.state.clone()
-        related = self._related.moved(without) if self._related is not None else None
-        if framework.run_pre_enqueue(pod).code is not Code.SUCCESS:
-            return None
-        try:
-            statuses = self._statuses(*self._results, related, state, pod, row)
-            if statuses is None:
-                return None
-            scores = self._scores(*self._results, related, state, pod, row, statuses)
-        except PluginError:
-            return None
-        return replace(
-            self._decision,
-            pod=pod,
-            framework=framework,
-            state=state,
-            statuses=statuses,
-            scores=structs.replace(scores, scorers=framework),
-            best=cluster.nodes.sorted_names(scores.rows[scores.total == scores.total.max()]),
-        )
+        whole, own = self._results
+        own_pods = self._framework.cluster.pods
+        pods, rows = [own_pods.pod(index) for index in indices.tolist()], own_pods.node_row[indices]
+        each, n_pods = np.arange(len(indices)), len(indices)
+        decided = np.array(list(map(self._is_tried, pods, indices.tolist())), dtype=np.bool_)
+        statuses, of_whole, of_own = _merged(whole, own)
+        fits = whole.columns.fits.repeat(n_pods, axis=0)
+        fits[each, rows] = own.columns.fits[0, rows]
+        said = of_whole[whole.columns.said].repeat(n_pods, axis=0)
+        said[each, rows] = of_own[own.columns.said[0, rows]]
+        found: dict[int, _Related] = {}
+        for position in np.flatnonzero(decided).tolist() if self._related is not None else ():
+            related = self._related_results(pods[position], int(indices[position]), fits[position])
+            if related is None:
+                decided[position] = False
+                continue
+            found[position] = related
+            if related.statuses is not None:
+                number, words = related.statuses.distinct()
+                fits[position], said[position] = related.statuses.code == 0, number + len(statuses)
+                statuses += words
+        decided &= fits.any(axis=1)
+        weighted: dict[str, Int64Array] = {}
+        for name in self._framework.plugin_names(ExtensionPoint.SCORE, ScorePlugin):
+            if name in whole.raw:
+                weighted[name] = self._weighted(name, pods, rows, fits, decided, found)
+            elif any(name in related.scores.raw for related in found.values()):
+                weighted[name] = np.zeros(fits.shape, dtype=np.int64)
+                for position, related in found.items():
+                    scores = related.scores
+                    if name in scores.raw:
+                        weighted[name][position, scores.rows] = scores.normalized[name] * scores.weights[name]
+        total = np.zeros(fits.shape, dtype=np.int64)
+        for scores_of_plugin in weighted.values():
+            total += scores_of_plugin
+        columns = NodeColumns(whole.columns.names, fits, said, statuses, fits, total, weighted)
+        notes = {position: tuple(related.state.not_modelled) for position, related in found.items()}
+        return Rescheduled(decided, columns, notes)
 
-    def _statuses(
-        self, whole: _Results, own: _Results, related: Framework | None, state: CycleState, pod: Pod, row: int
-    ) -> NodeStatuses | None:
-        """Return the statuses of the nodes; ``None`` if it fits nowhere, or a plugin fails or narrows them down."""
-        found = {name: _with_own_row(said, own.rejections[name], row) for name, said in whole.rejections.items()}
-        if related is not None:
+    def _is_tried(self, pod: Pod, index: int) -> bool:
+        """Report whether PreEnqueue lets a pod pass, and the results for its node are those without this pod."""
+        # Reasons may name the pods that are left on the node.
+        if index not in self._firsts:
+            return False
+        framework = self._framework
+        if any(gate.counts_pods for gate in self._gates):
+            framework = framework.moved(framework.cluster.with_pods(removed=[index]))
+        return framework.run_pre_enqueue(pod).code is Code.SUCCESS
+
+    def _related_results(self, pod: Pod, index: int, fits: Mask) -> _Related | None:
+        """Return the results of the plugins that relate pods; ``None`` if one of them fails or narrows the nodes down.
+
+        Args:
+            fits: The nodes that pass all other filters.
+        """
+        assert self._related is not None
+        assert self._results is not None
+        whole, own = self._results
+        row = int(self._framework.cluster.pods.node_row[index])
+        cluster = self._framework.cluster.with_pods(removed=[index])
+        related, state, statuses = self._related.moved(cluster), self._state.clone(), None
+        try:
             if related.run_pre_filter(state, pod) != _ALL_NODES:
                 return None
-            run = related.run_filters(state, pod, related.cluster.overlay())
+            run = related.run_filters(state, pod, cluster.overlay())
             if any((said.code == Code.ERROR).any() for said in run.rejections.values()):
                 return None
-            found |= run.rejections
-        statuses = whole.statuses
-        if any(said is not whole.rejections.get(name) for name, said in found.items()):
-            names = self._framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
-            run = FilterRun.of(self._decision.searched, {name: found[name] for name in names if name in found})
-            statuses = NodeStatuses(statuses.n_nodes, statuses.absent, run)
-        return statuses if (statuses.code == 0).any() else None
+            if run.rejections:
+                of_both = ((name, said, own.rejections[name]) for name, said in whole.rejections.items())
+                found = {name: _with_own_row(said, own_said, row) for name, said, own_said in of_both}
+                found.update(run.rejections)
+                names = self._framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
+                run = FilterRun.of(run.rows, {name: found[name] for name in names if name in found})
+                statuses = NodeStatuses(len(fits), Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), run)
+                fits = statuses.code == 0
+            rows = np.flatnonzero(fits)
+            return _Related(state, statuses, run_score(related, state, pod, rows)) if len(rows) else None
+        except PluginError:
+            return None
 
-    def _scores(
-        self,
-        whole: _Results,
-        own: _Results,
-        related: Framework | None,
-        state: CycleState,
-        pod: Pod,
-        row: int,
-        statuses: NodeStatuses,
-    ) -> Scores:
-        """Return the scores of the feasible nodes.
+    def _weighted(
+        self, name: str, pods: Sequence[Pod], rows: Rows, fits: Mask, decided: Mask, found: Mapping[int, _Related]
+    ) -> Int64Array:
+        """Return the weighted scores of a plugin for which only the pod's own node matters.
 
-        Raises PluginError if a plugin ends the cycle with an error.
+        Pods for which it fails are marked as not decided.
         """
-        is_same = statuses is whole.statuses
-        rows = whole.scores.rows if is_same else statuses.feasible
-        given = run_score(related, state, pod, rows) if related is not None else None
-        raw: dict[str, Int64Array] = {}
-        normalized: dict[str, Int64Array] = {}
-        weights: dict[str, int] = {}
-        total = np.zeros(len(rows), dtype=np.int64)
-        for name in self._framework.plugin_names(ExtensionPoint.SCORE, ScorePlugin):
-            if given is not None and name in given.raw:
-                raw[name], normalized[name] = given.raw[name], given.normalized[name]
-            elif name not in whole.raw:
-                continue
-            elif is_same and whole.raw[name][row] == own.raw[name][row]:
-                raw[name], normalized[name] = whole.scores.raw[name], whole.scores.normalized[name]
-            else:
-                column = whole.raw[name].copy()
-                column[row] = own.raw[name][row]
-                raw[name] = column[rows]
-                normalized[name] = normalized_scores(self._alone, name, state, pod, raw[name])
-            weights[name] = self._framework.profile.weights[name]
-            total += normalized[name] * weights[name]
-        return Scores(rows, raw, normalized, weights, total, self._framework)
+        assert self._results is not None
+        (whole, own), weight = self._results, self._framework.profile.weights[name]
+        differs = whole.raw[name][rows] != own.raw[name][rows]
+        differs |= (fits != whole.columns.fits).any(axis=1)
+        known = whole.columns.weighted[name]
+        if not differs.any():
+            return known
+        raw = whole.raw[name][None].repeat(len(rows), axis=0)
+        raw[np.arange(len(rows)), rows] = own.raw[name][rows]
+        if not is_scaled(self._framework, name):
+            unscaled: Int64Array = raw * fits * weight
+            return unscaled
+        out = known.repeat(len(rows), axis=0)
+        for position in np.flatnonzero(differs & decided).tolist():
+            state = found[position].state if position in found else self._state
+            try:
+                scored, out[position] = np.flatnonzero(fits[position]), 0
+                normalized = normalized_scores(self._alone, name, state, pods[position], raw[position, scored])
+                out[position, scored] = normalized * weight
+            except PluginError:
+                decided[position] = False
+        return out
 
 
 def _with_own_row(whole: Rejections, own: Rejections, row: int) -> Rejections:
@@ -196,3 +249,20 @@ def _with_own_row(whole: Rejections, own: Rejections, row: int) -> Rejections:
         return (own if position == row else whole).reasons(position)
 
     return Rejections(code, reason, texts, details)
+
+
+def _merged(whole: _Results, own: _Results) -> tuple[tuple[Status, ...], Int64Array, Int64Array]:
+    """Return the statuses of two results, and the index there of each status of either of them.
+
+    They are in the order of the filters, as those of one result are; for each filter, those of ``whole`` come first.
+    """
+    place = {name: i for i, name in enumerate(whole.rejections)}
+    sides = whole.columns.statuses, own.columns.statuses
+    order = sorted(
+        (place.get(status.plugin, -1), side, i) for side, said in enumerate(sides) for i, status in enumerate(said)
+    )
+    number = {(side, i): n for n, (_, side, i) in enumerate(order)}
+    of_whole, of_own = (
+        np.array([number[side, i] for i in range(len(said))], dtype=np.int64) for side, said in enumerate(sides)
+    )
+    return tuple(sides[side][i] for _, side, i in order), of_whole, of_own

@@ -300,7 +300,16 @@ class Plugin(ABC):
 
 
 class PreEnqueuePlugin(Plugin):
-    """A plugin that decides whether a pod may enter the queue."""
+    """A plugin that decides whether a pod may enter the queue.
+
+    Attributes
+    ----------
+    counts_pods : bool
+        True, the default, if the status may depend on the pods of the cluster; members of the pod's own pod group do
+        not matter.
+    """
+
+    counts_pods: ClassVar[bool] = True
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> Status:

@@ -47,6 +47,7 @@ class SchedulingGates(PreEnqueuePlugin):
     """
 
     name = "SchedulingGates"
+    counts_pods = False
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)

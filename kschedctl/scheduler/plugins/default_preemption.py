@@ -38,6 +38,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGr
     """Upstream: plugins/defaultpreemption."""
 
     name = "DefaultPreemption"
+    counts_pods = False
 
     def pre_enqueue(self, pod: Pod) -> Status:
         if not self.handle.preempting or not self.handle.release.enabled(ASYNC_PREEMPTION):

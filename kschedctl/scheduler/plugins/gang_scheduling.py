@@ -42,6 +42,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin, PlacementFeasiblePlugin):
     """
 
     name = "GangScheduling"
+    counts_pods = False
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:

@@ -17,7 +17,6 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.choice import choose_release
 from kschedctl.output.data_forms import as_json
 from kschedctl.questions.answer import MissingData
-from kschedctl.questions.diff.analysis import compare, describe
 from kschedctl.questions.diff.answer import (
     AnswerPart,
     Diff,
@@ -28,21 +27,23 @@ from kschedctl.questions.diff.answer import (
     SideOutcome,
 )
 from kschedctl.questions.diff.document import document, group_alike
-from kschedctl.questions.diff.nodes import NodeChanges, NodeColumns
+from kschedctl.questions.diff.nodes import ComparedNodes, NodeChanges
+from kschedctl.questions.diff.pod_change import compare, describe
 from kschedctl.questions.diff.sides import SideAnswer
 from kschedctl.questions.frame import View
 from kschedctl.questions.loading import loaded_cluster
 from kschedctl.questions.provenance import Provenance, envelope
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.node_columns import NodeColumns
 from kschedctl.sources.snapshot.load import Snapshot
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.questions.printing import lines
 from tests.strategies import World, worlds
 
-ABSENT = SideAnswer(None, there=False)
-OF_NO_PROFILE = SideAnswer(None)
+ABSENT = SideAnswer(OutcomeData(SideOutcome.ABSENT))
+OF_NO_PROFILE = SideAnswer(OutcomeData(SideOutcome.OTHER_SCHEDULER))
 POD = make_pod("asked", requests={"cpu": "2"}, priority=10)
 SMALL, FULL, BIG = make_node("small", cpu="1"), make_node("full", cpu="2"), make_node("big", cpu="8")
 FILLING = make_pod("filling", requests={"cpu": "2"}, node="full")
@@ -55,7 +56,7 @@ def provenance(cluster: Cluster) -> Provenance:
 
 def answered(cluster: Cluster, pod: Pod = POD, *, node_name: str = "", version: str = "1.36") -> SideAnswer:
     release = choose_release(version, "", ()).release
-    return SideAnswer(decide(pod, cluster, release=release), node_name)
+    return SideAnswer.of(decide(pod, cluster, release=release), node_name)
 
 
 def on(nodes: Iterable[Any], *pods: Pod) -> SideAnswer:
@@ -246,7 +247,7 @@ def test_it_can_be_cancelled() -> None:
 )
 def test_pod_that_is_not_tried(before: tuple[str, ...], after: tuple[str, ...], said: str) -> None:
     old, new = (OutcomeData(SideOutcome.GATED, nodes=nodes) for nodes in (before, after))
-    assert [*describe(old, new, (AnswerPart.WINNER,), NodeChanges(None, None))] == [said]
+    assert [*describe(old, new, (AnswerPart.WINNER,), NodeChanges(ComparedNodes.of(None, None)))] == [said]
 
 
 def one_by_one(decision: Decision) -> dict[str, NodeOutcomeData]:
@@ -277,7 +278,7 @@ def test_columns_say_what_nodes_say(world: World, n_gone: int, data: st.DataObje
     first, second = (decide(pod, make_cluster(nodes, world.pods[:-1])) for nodes in (world.nodes, kept))
     sides = [NodeColumns.of(decision) for decision in (first, second)]
     before, after = ({} if side is None else one_by_one(d) for side, d in zip(sides, (first, second), strict=True))
-    changes = NodeChanges(*sides)
+    changes = NodeChanges(ComparedNodes.of(*sides))
     expected = {
         name: (before.get(name), after.get(name))
         for name in dict.fromkeys((*before, *after))
@@ -302,7 +303,7 @@ def test_columns_say_what_nodes_say(world: World, n_gone: int, data: st.DataObje
 def test_a_side_without_nodes_changes_nothing() -> None:
     nothing = decide(make_pod(), make_cluster())
     assert NodeColumns.of(nothing) is None
-    assert not NodeChanges(None, None)
+    assert not NodeChanges(ComparedNodes.of(None, None))
     there = NodeColumns.of(decide(make_pod(), make_cluster([make_node("a")])))
-    assert NodeChanges(None, there).gained == ("a",)
-    assert NodeChanges(there, None).lost == {"a": ""}
+    assert NodeChanges(ComparedNodes.of(None, there)).gained == ("a",)
+    assert NodeChanges(ComparedNodes.of(there, None)).lost == {"a": ""}

@@ -13,16 +13,18 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.scheduler.cycle.decision import Decision
+from kschedctl.scheduler.cycle.node_columns import NodeColumns
 from kschedctl.scheduler.cycle.rescheduled import RescheduledPods
 from kschedctl.scheduler.cycle.scheduler import Scheduler
-from kschedctl.scheduler.framework.explanation import FilterCheck
-from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import FilterPlugin
-from tests.builders import ZONE, make_cluster, make_namespace, make_node, make_object, make_pod
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.interface import PreEnqueuePlugin
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.framework.status import Code, Status
+from kschedctl.scheduler.plugins.registry import in_tree_registry
+from tests.builders import ZONE, make_cluster, make_namespace, make_node, make_object, make_pod, make_profile
 from tests.example_counts import scaled
-from tests.scheduler.cycle.test_alike_members import CONFIGS, busy_nodes, scheduler_of
-from tests.scheduler.cycle.test_moved import objects, whole
+from tests.scheduler.cycle.test_alike_members import CONFIGS, RELEASE, busy_nodes, scheduler_of
+from tests.scheduler.cycle.test_moved import objects
 from tests.scheduler.devices import builders as devices
 from tests.strategies import NAMESPACES, nodes, pods
 
@@ -46,37 +48,53 @@ def spread_out(data: st.DataObject, kind: Pod, made: Sequence[Node], most: int =
     return on_nodes(kind, data.draw(st.lists(names, min_size=1, max_size=most)))
 
 
-def explained(decision: Decision) -> list[tuple[FilterCheck, ...]]:
-    """The verdicts of filters on each node, from their states."""
-    plugins = decision.framework.plugins(ExtensionPoint.FILTER, FilterPlugin)
-    rows = range(len(decision.cluster.nodes))
-    return [plugin.explain_filter(decision.state, decision.pod, row) for plugin in plugins for row in rows]
+def verdicts(columns: NodeColumns, position: int) -> list[tuple[bool, Status, int | None, dict[str, int]]]:
+    """What columns say about each node for one pod: whether it fits, the status, and the scores."""
+    scores = {
+        name: (column if len(column) == 1 else column[[position]])[0] for name, column in columns.weighted.items()
+    }
+    return [
+        (
+            bool(columns.fits[position, row]),
+            columns.statuses[columns.said[position, row]],
+            int(columns.total[position, row]) if columns.scored[position, row] else None,
+            {name: int(column[row]) for name, column in scores.items() if column[row]},
+        )
+        for row in range(len(columns.names))
+    ]
 
 
 def n_shared(scheduler: Scheduler) -> int:
-    """Check the decisions for all running pods of the cluster; return how many of them needed no cycle of their own."""
+    """Check the verdicts for all running pods of the cluster; return how many of them needed no cycle of their own."""
     cluster, shared = scheduler.cluster, 0
     groups: dict[tuple[int, int], list[int]] = {}
     for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist():
         record = cluster.pods.records[index]
         groups.setdefault((record.class_id, id(record.spec)), []).append(index)
-    for indices in groups.values():
-        first = cluster.pods.pod(indices[0])
-        framework = scheduler.framework(first.spec.scheduler_name)
-        rescheduled = RescheduledPods(framework, first, np.array(indices, dtype=np.int64))
-        for index in indices:
-            pod = cluster.pods.pod(index)
-            found = rescheduled.decide(pod, index)
-            if found is None:
+    for group in groups.values():
+        first, indices = cluster.pods.pod(group[0]), np.array(group, dtype=np.int64)
+        rescheduled = RescheduledPods(scheduler.framework(first.spec.scheduler_name), first, indices)
+        together = rescheduled.decide(indices)
+        for position, index in enumerate(group if together is not None else ()):
+            assert together is not None
+            alone = rescheduled.decide(indices[[position]])
+            assert alone is not None
+            assert bool(alone.decided[0]) == bool(together.decided[position])
+            if not together.decided[position]:
                 continue
             shared += 1
-            alone = Scheduler(
+            other = Scheduler(
                 cluster.with_pods(removed=[index]), scheduler.release, scheduler.configuration, scheduler.registry
             )
-            expected = schedule_pod(alone.framework(pod.spec.scheduler_name), pod)
-            assert whole(found) == whole(expected)
-            assert found.cluster.pods.index.get((pod.namespace, pod.name)) is None
-            assert explained(found) == explained(expected)
+            decision = schedule_pod(other.framework(first.spec.scheduler_name), cluster.pods.pod(index))
+            expected = NodeColumns.of(decision)
+            assert expected is not None
+            for found, at in ((together, position), (alone, 0)):
+                assert verdicts(found.columns, at) == verdicts(expected, 0)
+                assert found.columns.best[at].tolist() == [name in decision.best for name in cluster.nodes.names]
+                assert found.not_modelled.get(at, ()) == decision.not_modelled
+            assert not decision.error
+            assert decision.schedulable
     return shared
 
 
@@ -141,3 +159,27 @@ def test_nominated_pods_are_counted_by_cycles() -> None:
     waiting = make_pod("waiting", nominated="n0", priority=1, requests={"cpu": "1"})
     assert n_shared(scheduler_of(make_cluster(made, running))) == 4
     assert n_shared(scheduler_of(make_cluster(made, [*running, waiting]))) == 0
+
+
+class NotOfThree(PreEnqueuePlugin):
+    """Holds pods back while the cluster has three others."""
+
+    name = "NotOfThree"
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        return Status(Code.UNSCHEDULABLE, ("three pods",)) if len(self.handle.cluster.pods) == 3 else Status()
+
+
+@pytest.mark.parametrize(("n_pods", "n_decided"), [(4, 0), (5, 5)])
+def test_pre_enqueue_sees_the_cluster_without_the_pod(n_pods: int, n_decided: int) -> None:
+    registry = in_tree_registry()
+    registry.merge({NotOfThree.name: NotOfThree})
+    configuration = load_configuration(
+        make_profile(plugins={"multiPoint": {"enabled": [{"name": NotOfThree.name}]}}),
+        release=RELEASE,
+        implements=registry.extension_points(RELEASE),
+        args_types=registry.args_types,
+    )
+    made = [make_node(f"n{i}", cpu="2") for i in range(5)]
+    running = on_nodes(make_pod(), [node.name for node in made[:n_pods]])
+    assert n_shared(Scheduler(make_cluster(made, running), RELEASE, configuration, Registry(registry))) == n_decided

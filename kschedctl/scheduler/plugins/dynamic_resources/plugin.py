@@ -81,6 +81,7 @@ class DynamicResources(
     """Upstream: plugins/dynamicresources."""
 
     name = "DynamicResources"
+    counts_pods = False
     reads = Dependencies(nodes=Reach.CLUSTER, kinds=frozenset({*KINDS, ResourceClaimTemplate}))
     prepares_from = reads
 
