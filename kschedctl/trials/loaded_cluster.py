@@ -421,8 +421,10 @@ class LoadedCluster:
     def kind(self, pod: Pod) -> object:
         """Return a value that is equal for pods of the cluster that differ only in their names."""
         index = self._index(pod)
-        if index is None:
-            return pod.key
+        return pod.key if index is None else self.kind_at(index)
+
+    def kind_at(self, index: int) -> object:
+        """Return the kind of the cluster's pod at an index."""
         record = self.pods.records[index]
         # Pods with equal specs share one object.
         alike = record.class_id, id(record.spec), record.node_name, record.metadata.owner_references
@@ -472,6 +474,24 @@ class LoadedCluster:
     def _index(self, pod: Pod) -> int | None:
         return self.pods.index.get((pod.metadata.namespace, pod.metadata.name))
 
+    def named_pod(self, text: str) -> Pod:
+        """Return the cluster's own pod of a name, without edits.
+
+        Parameters
+        ----------
+        text : str
+            ``name``, ``namespace/name``, or either with the kind in front.
+
+        Raises
+        ------
+        ManifestError
+            As ``decide``.
+        """
+        namespace, name = split_name(text, Pod) or ("", text)
+        is_there = (namespace or DEFAULT_NAMESPACE, name) in self.pods.index
+        require_listed(self.cluster, "Pod", None if is_there else namespace or DEFAULT_NAMESPACE)
+        return find_pod(self.pods, name, namespace or DEFAULT_NAMESPACE)
+
     def written_pod(self, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "") -> tuple[Pod, Where]:
         """Return a pod as written, without defaults, and the place where it is written.
 
@@ -481,8 +501,5 @@ class LoadedCluster:
             As ``decide``.
         """
         if isinstance(pod, str) and not is_manifest(pod):
-            namespace, name = split_name(pod, Pod) or ("", pod)
-            is_there = (namespace or DEFAULT_NAMESPACE, name) in self.pods.index
-            require_listed(self.cluster, "Pod", None if is_there else namespace or DEFAULT_NAMESPACE)
-            return find_pod(self.pods, name, namespace or DEFAULT_NAMESPACE), where
+            return self.named_pod(pod), where
         return given_pod(self.pods, pod, where, release=self.release_choice.release)

@@ -14,7 +14,7 @@ from kschedctl.questions.diff.sides import Basis, Key, Side
 from kschedctl.questions.handle import AnalysisHandle
 
 #: The most pods times nodes that are compared at once, which bounds the memory.
-_MOST_CELLS: Final = 1 << 18
+_MOST_CELLS: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)

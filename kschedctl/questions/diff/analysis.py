@@ -122,7 +122,7 @@ class DiffRequest:
 
 
 def _key_of(sides: Iterable[LoadedCluster], name: str) -> Key:
-    pod = next(found[0] for found in found_on(sides, lambda side: side.written_pod(name)) if found is not None)
+    pod = next(filter(None, found_on(sides, lambda side: side.named_pod(name))))
     return pod.namespace, pod.name
 
 

@@ -113,10 +113,10 @@ class Side:
 
     def kind(self, key: Key) -> object:
         """Return a value that is equal for pods that differ only in their names; each such kind is decided for once."""
-        index = self.cluster.pods.index.get(key)
         if key in self.new_pods:
             return key
-        return None if index is None else self.cluster.kind(self.cluster.pods.pod(index))
+        index = self.cluster.pods.index.get(key)
+        return None if index is None else self.cluster.kind_at(index)
 
     def answer(self, key: Key, cluster: LoadedCluster | None = None, *, trial: bool = False) -> SideAnswer:
         """Return the answer for a pod, in a cluster derived from the side's if one is given.

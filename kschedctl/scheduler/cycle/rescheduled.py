@@ -26,7 +26,7 @@ from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, P
 from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
 from kschedctl.scheduler.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.scheduler.framework.scoring import Scores, normalized_scores, run_score
-from kschedctl.scheduler.framework.status import Code, Reason, Rejections, Status
+from kschedctl.scheduler.framework.status import Code, Rejections, Status
 
 _ALL_NODES: Final = PreFilterOutcome(Status())
 
@@ -34,7 +34,8 @@ _ALL_NODES: Final = PreFilterOutcome(Status())
 class _Results(msgspec.Struct, frozen=True):
     """The results of a decision by the plugins whose results depend on the node itself."""
 
-    columns: NodeColumns
+    statuses: NodeStatuses
+    scores: Scores
     #: By filter its results, in the order of the nodes.
     rejections: Mapping[str, Rejections]
     #: By Score plugin the raw score of each node; 0 for nodes that the filters reject.
@@ -48,18 +49,16 @@ class _Results(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, decision: Decision) -> "_Results | None":
         """Return the results; ``None`` if the cycle ended early, or anything but filters and scores has a say."""
-        statuses, scores, columns = decision.statuses, decision.scores, NodeColumns.of(decision)
-        if statuses is None or statuses.snapshot is None or scores is None or columns is None:
+        statuses, scores = decision.statuses, decision.scores
+        if statuses is None or statuses.snapshot is None or scores is None or decision.pre_filter != _ALL_NODES:
             return None
         if decision.error or decision.state.not_modelled or decision.pre_enqueue.code is not Code.SUCCESS:
-            return None
-        if decision.pre_filter != _ALL_NODES:
             return None
         raw: dict[str, Int64Array] = {}
         for name, given in scores.raw.items():
             raw[name] = np.zeros(len(decision.cluster.nodes), dtype=np.int64)
             raw[name][scores.rows] = given
-        return cls(columns, statuses.snapshot.rejections, raw)
+        return cls(statuses, scores, statuses.snapshot.rejections, raw)
 
 
 class Rescheduled(msgspec.Struct, frozen=True):
@@ -79,6 +78,21 @@ class _Related(msgspec.Struct, frozen=True):
     #: The statuses of the nodes by all filters; ``None`` if these plugins filter nothing.
     statuses: NodeStatuses | None
     scores: Scores
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """The pods that are asked for, with what is known before the scores: arrays with a row per pod."""
+
+    pods: Sequence[Pod]
+    #: The node of each pod.
+    rows: Rows
+    fits: Mask
+    #: True for pods that do not fit on the same nodes as a pod that takes no pod's place.
+    fits_differ: Mask
+    #: False for pods for which a scheduling cycle has to decide.
+    decided: Mask
+    #: By position, the results of the plugins that relate pods on different nodes.
+    related: Mapping[int, _Related]
 
 
 class RescheduledPods:
@@ -124,43 +138,39 @@ class RescheduledPods:
         if self._results is None:
             return None
         whole, own = self._results
-        own_pods = self._framework.cluster.pods
-        pods, rows = [own_pods.pod(index) for index in indices.tolist()], own_pods.node_row[indices]
-        each, n_pods = np.arange(len(indices)), len(indices)
+        cluster, n_pods, each = self._framework.cluster, len(indices), np.arange(len(indices))
+        pods, rows = [cluster.pods.pod(index) for index in indices.tolist()], cluster.pods.node_row[indices]
         decided = np.array(list(map(self._is_tried, pods, indices.tolist())), dtype=np.bool_)
-        statuses, of_whole, of_own = _merged(whole, own)
-        fits = whole.columns.fits.repeat(n_pods, axis=0)
-        fits[each, rows] = own.columns.fits[0, rows]
-        said = of_whole[whole.columns.said].repeat(n_pods, axis=0)
-        said[each, rows] = of_own[own.columns.said[0, rows]]
-        found: dict[int, _Related] = {}
-        for position in np.flatnonzero(decided).tolist() if self._related is not None else ():
-            related = self._related_results(pods[position], int(indices[position]), fits[position])
-            if related is None:
-                decided[position] = False
+        statuses, said_whole, said_own = _merged(whole, own)
+        fits_whole = (whole.statuses.code == 0)[None]
+        fits, said = fits_whole.repeat(n_pods, axis=0), said_whole[None].repeat(n_pods, axis=0)
+        fits[each, rows], said[each, rows] = own.statuses.code[rows] == 0, said_own[rows]
+        related: dict[int, _Related] = {}
+        for i in np.flatnonzero(decided).tolist() if self._related else ():
+            found = self._related_results(whole, own, pods[i], int(indices[i]), fits[i])
+            if found is None:
+                decided[i] = False
                 continue
-            found[position] = related
-            if related.statuses is not None:
-                number, words = related.statuses.distinct()
-                fits[position], said[position] = related.statuses.code == 0, number + len(statuses)
+            related[i] = found
+            if found.statuses is not None:
+                number, words = found.statuses.distinct()
+                fits[i], said[i] = found.statuses.code == 0, number + len(statuses)
                 statuses += words
         decided &= fits.any(axis=1)
+        asked = _Asked(pods, rows, fits, (fits != fits_whole).any(axis=1), decided, related)
         weighted: dict[str, Int64Array] = {}
         for name in self._framework.plugin_names(ExtensionPoint.SCORE, ScorePlugin):
             if name in whole.raw:
-                weighted[name] = self._weighted(name, pods, rows, fits, decided, found)
-            elif any(name in related.scores.raw for related in found.values()):
+                weighted[name] = self._weighted(name, whole, own, asked)
+            elif any(name in found.scores.raw for found in related.values()):
                 weighted[name] = np.zeros(fits.shape, dtype=np.int64)
-                for position, related in found.items():
-                    scores = related.scores
-                    if name in scores.raw:
-                        weighted[name][position, scores.rows] = scores.normalized[name] * scores.weights[name]
+                for i, scores in ((i, found.scores) for i, found in related.items() if name in found.scores.raw):
+                    weighted[name][i, scores.rows] = scores.normalized[name] * scores.weights[name]
         total = np.zeros(fits.shape, dtype=np.int64)
-        for scores_of_plugin in weighted.values():
-            total += scores_of_plugin
-        columns = NodeColumns(whole.columns.names, fits, said, statuses, fits, total, weighted)
-        notes = {position: tuple(related.state.not_modelled) for position, related in found.items()}
-        return Rescheduled(decided, columns, notes)
+        for each_weighted in weighted.values():
+            total += each_weighted
+        columns = NodeColumns(cluster.nodes.names, fits, said, statuses, fits, total, weighted)
+        return Rescheduled(decided, columns, {i: tuple(found.state.not_modelled) for i, found in related.items()})
 
     def _is_tried(self, pod: Pod, index: int) -> bool:
         """Report whether PreEnqueue lets a pod pass, and the results for its node are those without this pod."""
@@ -172,49 +182,44 @@ class RescheduledPods:
             framework = framework.moved(framework.cluster.with_pods(removed=[index]))
         return framework.run_pre_enqueue(pod).code is Code.SUCCESS
 
-    def _related_results(self, pod: Pod, index: int, fits: Mask) -> _Related | None:
+    def _related_results(self, whole: _Results, own: _Results, pod: Pod, index: int, fits: Mask) -> _Related | None:
         """Return the results of the plugins that relate pods; ``None`` if one of them fails or narrows the nodes down.
 
         Args:
             fits: The nodes that pass all other filters.
         """
         assert self._related is not None
-        assert self._results is not None
-        whole, own = self._results
-        row = int(self._framework.cluster.pods.node_row[index])
         cluster = self._framework.cluster.with_pods(removed=[index])
-        related, state, statuses = self._related.moved(cluster), self._state.clone(), None
+        framework, state, statuses = self._related.moved(cluster), self._state.clone(), None
         try:
-            if related.run_pre_filter(state, pod) != _ALL_NODES:
+            if framework.run_pre_filter(state, pod) != _ALL_NODES:
                 return None
-            run = related.run_filters(state, pod, cluster.overlay())
+            run = framework.run_filters(state, pod, cluster.overlay())
             if any((said.code == Code.ERROR).any() for said in run.rejections.values()):
                 return None
             if run.rejections:
-                of_both = ((name, said, own.rejections[name]) for name, said in whole.rejections.items())
-                found = {name: _with_own_row(said, own_said, row) for name, said, own_said in of_both}
+                row = int(self._framework.cluster.pods.node_row[index])
+                alone = ((name, said, own.rejections[name]) for name, said in whole.rejections.items())
+                found = {name: _with_own_row(said, said_own, row) for name, said, said_own in alone}
                 found.update(run.rejections)
                 names = self._framework.plugin_names(ExtensionPoint.FILTER, FilterPlugin)
                 run = FilterRun.of(run.rows, {name: found[name] for name in names if name in found})
                 statuses = NodeStatuses(len(fits), Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), run)
                 fits = statuses.code == 0
             rows = np.flatnonzero(fits)
-            return _Related(state, statuses, run_score(related, state, pod, rows)) if len(rows) else None
+            return _Related(state, statuses, run_score(framework, state, pod, rows)) if len(rows) else None
         except PluginError:
             return None
 
-    def _weighted(
-        self, name: str, pods: Sequence[Pod], rows: Rows, fits: Mask, decided: Mask, found: Mapping[int, _Related]
-    ) -> Int64Array:
+    def _weighted(self, name: str, whole: _Results, own: _Results, asked: _Asked) -> Int64Array:
         """Return the weighted scores of a plugin for which only the pod's own node matters.
 
         Pods for which it fails are marked as not decided.
         """
-        assert self._results is not None
-        (whole, own), weight = self._results, self._framework.profile.weights[name]
-        differs = whole.raw[name][rows] != own.raw[name][rows]
-        differs |= (fits != whole.columns.fits).any(axis=1)
-        known = whole.columns.weighted[name]
+        rows, fits, weight = asked.rows, asked.fits, self._framework.profile.weights[name]
+        differs = asked.fits_differ | (whole.raw[name][rows] != own.raw[name][rows])
+        known = np.zeros((1, fits.shape[1]), dtype=np.int64)
+        known[0, whole.scores.rows] = whole.scores.normalized[name] * weight
         if not differs.any():
             return known
         raw = whole.raw[name][None].repeat(len(rows), axis=0)
@@ -223,14 +228,13 @@ class RescheduledPods:
             unscaled: Int64Array = raw * fits * weight
             return unscaled
         out = known.repeat(len(rows), axis=0)
-        for position in np.flatnonzero(differs & decided).tolist():
-            state = found[position].state if position in found else self._state
+        for i in np.flatnonzero(differs & asked.decided).tolist():
+            state = asked.related[i].state if i in asked.related else self._state
             try:
-                scored, out[position] = np.flatnonzero(fits[position]), 0
-                normalized = normalized_scores(self._alone, name, state, pods[position], raw[position, scored])
-                out[position, scored] = normalized * weight
+                scored, out[i] = np.flatnonzero(fits[i]), 0
+                out[i, scored] = normalized_scores(self._alone, name, state, asked.pods[i], raw[i, scored]) * weight
             except PluginError:
-                decided[position] = False
+                asked.decided[i] = False
         return out
 
 
@@ -245,24 +249,22 @@ def _with_own_row(whole: Rejections, own: Rejections, row: int) -> Rejections:
     def texts(asked: int) -> tuple[str, ...]:
         return own.texts(int(own.reason[row])) if asked == number else whole.texts(asked)
 
-    def details(position: int) -> tuple[Reason, ...]:
-        return (own if position == row else whole).reasons(position)
-
-    return Rejections(code, reason, texts, details)
+    return Rejections(code, reason, texts)
 
 
 def _merged(whole: _Results, own: _Results) -> tuple[tuple[Status, ...], Int64Array, Int64Array]:
-    """Return the statuses of two results, and the index there of each status of either of them.
+    """Return the statuses of two results, and the index there of each node's status by either of them.
 
     They are in the order of the filters, as those of one result are; for each filter, those of ``whole`` come first.
     """
     place = {name: i for i, name in enumerate(whole.rejections)}
-    sides = whole.columns.statuses, own.columns.statuses
+    sides = whole.statuses.distinct(), own.statuses.distinct()
     order = sorted(
-        (place.get(status.plugin, -1), side, i) for side, said in enumerate(sides) for i, status in enumerate(said)
+        (place.get(status.plugin, -1), side, i) for side in (0, 1) for i, status in enumerate(sides[side][1])
     )
-    number = {(side, i): n for n, (_, side, i) in enumerate(order)}
-    of_whole, of_own = (
-        np.array([number[side, i] for i in range(len(said))], dtype=np.int64) for side, said in enumerate(sides)
+    index = {(side, i): number for number, (_, side, i) in enumerate(order)}
+    said_whole, said_own = (
+        np.array([index[side, i] for i in range(len(statuses))], dtype=np.int64)[said]
+        for side, (said, statuses) in enumerate(sides)
     )
-    return tuple(sides[side][i] for _, side, i in order), of_whole, of_own
+    return tuple(sides[side][1][i] for _, side, i in order), said_whole, said_own

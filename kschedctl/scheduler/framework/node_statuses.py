@@ -57,12 +57,9 @@ class FilterRun(msgspec.Struct, frozen=True):
     def code(self) -> NDArray[np.int8]:
         """The code of the deciding filter: int8, shape (n_worlds,); 0 where the pod passes."""
         out = np.zeros(len(self.rows), dtype=np.int8)
-        if self.passed.all():
-            return out
-        for i, plugin in enumerate(self.plugins):
+        for i in self.deciding_filters(self.first >= 0):
             at = self.first == i
-            if at.any():
-                out[at] = self.rejections[plugin].code[at]
+            out[at] = self.rejections[self.plugins[i]].code[at]
         return out
 
     def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
@@ -73,12 +70,10 @@ class FilterRun(msgspec.Struct, frozen=True):
         """
         number = np.zeros(len(self.rows), dtype=np.int64)
         examples = np.flatnonzero(self.passed)[:1].tolist()
-        for i, plugin in enumerate(self.plugins):
+        for i in self.deciding_filters(self.first >= 0):
             at = np.flatnonzero(self.first == i)
-            if not len(at):
-                continue
             # Nodes with the same reason number have the same text; the code separates errors from rejections.
-            rejections = self.rejections[plugin]
+            rejections = self.rejections[self.plugins[i]]
             said = rejections.reason[at] * len(Code) + rejections.code[at]
             example, own = numbered(said)
             number[at] = own + len(examples)
