@@ -38,6 +38,7 @@ from kschedctl.scheduler.framework.events import (
     node_changes,
 )
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.interface import PreEnqueuePlugin
 from kschedctl.scheduler.framework.runtime import sign_pod
 from kschedctl.trials.simulate.alike_pods import GATE
 from kschedctl.trials.simulate.pod_group_queue import PodGroupQueue
@@ -105,8 +106,6 @@ _LATEST_START: Final = datetime(9000, 1, 1, tzinfo=UTC)
 _LONGEST: Final = 366 * 86_400
 #: The virtual time that a scheduling cycle or the arrival of a pod takes, in seconds.
 TICK: Final = 0.001
-#: The plugins whose PreEnqueue depends on the pod alone, if it is in no group and has no claims.
-_GATES_BY_POD: Final = frozenset({"SchedulingGates", "DefaultPreemption", "DynamicResources", "GangScheduling"})
 #: The prefix of a timeline reason for a recreated pod; the name of the pod it replaces follows.
 IN_PLACE_OF: Final = "in place of "
 
@@ -291,13 +290,13 @@ class SimulatedCluster:
     def _are_evicted_undisturbed(self, pods: Sequence[Pod]) -> bool:
         """Report whether evictions one after another change nothing but these pods, and nothing else happens then."""
         due, lasting = self.clock.next_at(), len(pods) * TICK
-        profiles = self.scheduler.configuration.profiles.values()
-        gates = chain.from_iterable(profile.plugins.get(ExtensionPoint.PRE_ENQUEUE, ()) for profile in profiles)
+        profiles = map(self.scheduler.framework, self.scheduler.configuration.profiles)
+        gates = chain.from_iterable(each.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin) for each in profiles)
         return (
             self._world.grace
             and not self.queue.has_waiting
             and (due is None or due > self.clock.now() + 2 * lasting)
-            and _GATES_BY_POD.issuperset(gates)
+            and not any(gate.counts_pods for gate in gates)
             and not any(pod.metadata.deletion_timestamp is not None for pod in pods)
             and not any(_has_companions(pod.spec) or grace_seconds(pod.spec) <= 2 * lasting for pod in pods)
             and not (self._world.budgets and any(covering_budgets(self.cluster, pod) for pod in pods))
