@@ -326,7 +326,9 @@ def not_listed(cluster: Cluster, *parts: Part, namespace: str = "") -> Iterator[
 
 def _not_listed(cluster: Cluster, parts: Collection[Part], pod: Pod | None, namespace: str) -> Iterator[Missing]:
     """Yield the kinds that could not be listed, with the consequence for the first part that depends on them."""
-    for kind, consequences in TABLE.items() if cluster.not_listed else ():
+    if not cluster.not_listed:
+        return
+    for kind, consequences in TABLE.items():
         if is_unlisted(kind, cluster, namespace) and (pod is None or concerns(kind, cluster, pod)):
             needed = [part for part in parts if part in consequences]
             if needed:

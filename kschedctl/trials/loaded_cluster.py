@@ -449,6 +449,8 @@ class LoadedCluster:
 
     def idle_edits(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[PodEdit, ...]:
         """Return the edits that change nothing in a pod: it lacks what they remove, or already has what they set."""
+        if not self.pod_edits:
+            return ()
         found, where = defaulted(*self.written_pod(pod))
         return tuple(
             edit for edit in self.pod_edits if apply_pod_edits(found, [edit], self.cluster, where=where) == found
