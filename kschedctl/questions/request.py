@@ -10,7 +10,19 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_args,
+)
 
 from kschedctl.common.errors import InputError
 from kschedctl.common.options import Example, Option
@@ -78,10 +90,9 @@ class AnalysisRequest(Generic[A]):
 
     def __post_init__(self) -> None:
         for field in declared(type(self)):
-            value = getattr(self, field.name)
-            kinds = (field.type, *get_args(field.type))
-            choices = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
-            if field.type == Sequence[str] and isinstance(value, Iterable):
+            value = before = getattr(self, field.name)
+            choices = field.choices
+            if field.is_list and isinstance(value, Iterable):
                 # A single text stands for a list of one.
                 value = (value,) if isinstance(value, str) else tuple(value)
             elif choices is not None and isinstance(value, str):
@@ -96,7 +107,8 @@ class AnalysisRequest(Generic[A]):
 
                 names = tuple(without_kind(each, Node) if isinstance(each, str) else each for each in names)
                 value = names[0] if isinstance(value, str) else names
-            object.__setattr__(self, field.name, value)
+            if value is not before:
+                object.__setattr__(self, field.name, value)
 
     def check(self) -> None:
         """Check the options together.
@@ -174,16 +186,34 @@ class DeclaredOption(NamedTuple):
     type: Any
     default: Any
     option: Option
+    #: True if its value is a list of texts.
+    is_list: bool
+    #: The enumeration that its values are from, if there is one.
+    choices: type[StrEnum] | None
+
+    @classmethod
+    def of(cls, name: str, kind: Any, default: Any, option: Option) -> "DeclaredOption":
+        """Return an option with what its type says of its values."""
+        types = (each for each in (kind, *get_args(kind)) if isinstance(each, type))
+        choices = next((each for each in types if issubclass(each, StrEnum)), None)
+        return cls(name, kind, default, option, kind == Sequence[str], choices)
+
+
+#: The options of the requests that were made; a server makes some for each question.
+_DECLARED: Final[dict[type, tuple[DeclaredOption, ...]]] = {}
 
 
 def declared(kind: type[AnalysisRequest[Any]]) -> tuple[DeclaredOption, ...]:
     """Return the options of a request, in their order."""
-    return tuple(
-        DeclaredOption(field.name, field.type.__origin__, field.default, each)  # type: ignore[union-attr]
-        for field in fields(kind)
-        for each in getattr(field.type, "__metadata__", ())
-        if isinstance(each, Option)
-    )
+    found = _DECLARED.get(kind)
+    if found is None:
+        found = _DECLARED[kind] = tuple(
+            DeclaredOption.of(field.name, field.type.__origin__, field.default, each)  # type: ignore[union-attr]
+            for field in fields(kind)
+            for each in getattr(field.type, "__metadata__", ())
+            if isinstance(each, Option)
+        )
+    return found
 
 
 def request_of(command: str) -> type[AnalysisRequest[Any]]:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: The what-ifs that a request can have: those that read no file.
 OFFERED: Final[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, FileEdit))
+#: Their names, by the name of the parameter.
+_NAMES_OF_EDITS: Final = {edit.option.flag.removeprefix("--"): edit.option.name for edit in OFFERED}
 #: The largest manifest after unpacking, in bytes.
 MOST_UNPACKED: Final = 16 * 2**20
 
@@ -216,7 +218,7 @@ class Question:
 
         Raises InputError if there is no such parameter, or a value cannot be read.
         """
-        edits = {edit.option.flag.removeprefix("--"): edit.option.name for edit in OFFERED} if self.what_ifs else {}
+        edits = _NAMES_OF_EDITS if self.what_ifs else {}
         fields = self._fields
         data: dict[str, Any] = dict(in_path)
         texts: dict[str, tuple[str, ...]] = {}
@@ -290,7 +292,7 @@ def _requested(kind: type[AnalysisRequest[Any]], query: Query, *, is_complete: b
 
     Raises InputError if they contradict one another.
     """
-    request = kind(**{name: getattr(query, name) for name in kind.options() if hasattr(query, name)})
+    request = kind(**{name: getattr(query, name) for name in kind.options() if name in query.__struct_fields__})
     try:
         if is_complete:
             request.check()
