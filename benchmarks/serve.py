@@ -2,23 +2,29 @@
 
 Each client sends its next request as soon as it has the answer to the last one. Half of the questions are about running
 pods, a quarter tries a what-if, and a quarter sends a manifest that the server has not seen before.
+
+All clients are one process on the same machine. It reads the bytes of all answers into one buffer and decodes none, so
+that most of the machine is left to the server.
 """
 
 import argparse
 import asyncio
+import os
 import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from benchmarks import synthetic
 from benchmarks.rows import Row, report
-from tests.web.running import Running, running
+from tests.web.running import Running, cpu_seconds, resident, running
 
 
 def main() -> None:
@@ -45,32 +51,35 @@ def measure(args: argparse.Namespace) -> Iterator[Row]:
 
 
 async def _load(server: Running, names: list[tuple[str, str]], clients: int, seconds: float) -> list[Row]:
-    times: list[float] = []
-    statuses: Counter[int] = Counter()
-    # The processes load the cluster, and build the columns that the pods need.
-    await _client(server, names, Random(0), time.monotonic() + 5, [], Counter())
-    began, cpu = time.monotonic(), server.cpu_seconds()
+    # Each process loads the cluster, and builds the columns that the pods need.
+    await _asked(server, names, [Random(f"before {n}") for n in range(clients)], 5)
+    processes = {"server": [server.process.pid], "workers": server.children(), "clients": [os.getpid()]}
+    began, cpu = time.monotonic(), {name: cpu_seconds(pids) for name, pids in processes.items()}
     memory: list[float] = []
 
     async def watch() -> None:
         while True:
-            memory.append(server.memory())
+            memory.append(resident([*processes["server"], *processes["workers"]]))
             await asyncio.sleep(2)
 
     watching = asyncio.create_task(watch())
-    await asyncio.gather(
-        *(_client(server, names, Random(n + 1), began + seconds, times, statuses) for n in range(clients))
-    )
+    times, statuses = await _asked(server, names, [Random(n + 1) for n in range(clients)], seconds)
     watching.cancel()
     took = time.monotonic() - began
     cut = statistics.quantiles(times, n=20)
-    cpu = server.cpu_seconds() - cpu
+    cost = {name: (cpu_seconds(pids) - cpu[name]) / len(times) for name, pids in processes.items()}
+    costs = ", ".join(f"{name} {each * 1e3:.2f} ms" for name, each in cost.items())
     quarter = max(1, len(memory) // 4)
     shown = (statistics.mean(memory[i * quarter : (i + 1) * quarter]) for i in range(4))
     quarters = f"by quarter of the time: {', '.join(f'{each:.0f}' for each in shown)} MB"
     return [
         Row("answers of a server", len(times) / took, "answers/s", f"{took:.0f} s, by status: {dict(statuses)}"),
-        Row("CPU time of an answer", cpu / len(times) * 1e3, "ms", f"{cpu / took:.1f} cores used"),
+        Row(
+            "CPU time of an answer",
+            (cost["server"] + cost["workers"]) * 1e3,
+            "ms",
+            f"{costs}; {sum(cost.values()) * len(times) / took:.1f} cores used by all",
+        ),
         Row(
             "slowest tenth",
             cut[17] * 1e3,
@@ -81,25 +90,83 @@ async def _load(server: Running, names: list[tuple[str, str]], clients: int, sec
     ]
 
 
-async def _client(
-    server: Running,
-    names: list[tuple[str, str]],
-    random: Random,
-    until: float,
-    times: list[float],
-    statuses: Counter[int],
-) -> None:
-    reader, writer = await asyncio.open_connection(server.host, server.port)
-    while time.monotonic() < until:
-        request = _request(names, random, f"{server.host}:{server.port}")
-        began = time.monotonic()
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        await reader.readexactly(int(length.split(b":")[1]))
-        times.append(time.monotonic() - began)
-        statuses[int(head.split(b" ", 2)[1])] += 1
-    writer.close()
+class _Answers(NamedTuple):
+    """The answers that the clients received: the time of each, in seconds, and their number by status."""
+
+    times: list[float]
+    statuses: Counter[int]
+
+
+async def _asked(server: Running, names: list[tuple[str, str]], clients: list[Random], seconds: float) -> _Answers:
+    """Run clients for some seconds, each with its own random requests, and return the answers."""
+    answers, until = _Answers([], Counter()), time.monotonic() + seconds
+    loop, host = asyncio.get_running_loop(), f"{server.host}:{server.port}"
+    asking = []
+    for random in clients:
+        ask = partial(_request, names, random, host)
+        _, client = await loop.create_connection(partial(_Client, ask, until, answers), server.host, server.port)
+        asking.append(client.done)
+    await asyncio.gather(*asking)
+    return answers
+
+
+class _Client(asyncio.BufferedProtocol):
+    """A client that sends its next request as soon as it has the answer to the last one.
+
+    done: The end of the requests; it has the error if the server closed the connection.
+
+    Args:
+        ask: Returns a request.
+        until: The time after which no request is sent.
+    """
+
+    #: The buffer of all clients.
+    _BUFFER: Final = memoryview(bytearray(2**18))
+
+    def __init__(self, ask: Callable[[], bytes], until: float, answers: _Answers) -> None:
+        self._ask = ask
+        self._until = until
+        self._answers = answers
+        self._head = b""
+        self._left = 0
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._send()
+
+    def _send(self) -> None:
+        request = self._ask()
+        self._began = time.monotonic()
+        self._transport.write(request)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._left:
+            self._left -= nbytes
+        else:
+            self._head += self._BUFFER[:nbytes]
+            head, end, body = self._head.partition(b"\r\n\r\n")
+            if not end:
+                return
+            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            self._answers.statuses[int(head.split(b" ", 2)[1])] += 1
+            self._head, self._left = b"", int(length.split(b":")[1]) - len(body)
+        if self._left:
+            return
+        now = time.monotonic()
+        self._answers.times.append(now - self._began)
+        if now < self._until:
+            self._send()
+        else:
+            self.done.set_result(None)
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.done.done():
+            self.done.set_exception(exc or EOFError("the server closed the connection"))
 
 
 def _request(names: list[tuple[str, str]], random: Random, host: str) -> bytes:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Running(NamedTuple):
 
     def memory(self) -> float:
         """Return the resident memory of the server and its worker processes, in megabytes."""
-        return sum(_resident(pid) for pid in [self.process.pid, *_below(self.process.pid)]) / 1024
+        return resident([self.process.pid, *self.children()])
 
     def children(self) -> list[int]:
         """Return the processes that the server has started, and theirs."""
@@ -37,11 +37,6 @@ class Running(NamedTuple):
     def workers(self) -> list[int]:
         """Return the worker processes: the fork server starts them."""
         return [pid for child in _children(self.process.pid) for pid in _children(child)]
-
-    def cpu_seconds(self) -> float:
-        """Return the CPU time of the server and its worker processes, in seconds."""
-        ticks = os.sysconf("SC_CLK_TCK")
-        return sum(_cpu_ticks(pid) for pid in [self.process.pid, *_below(self.process.pid)]) / ticks
 
     def open(self) -> socket.socket:
         """Return a new connection."""
@@ -83,6 +78,16 @@ def _children(pid: int) -> list[int]:
             if int(stat.rpartition(")")[2].split()[1]) == pid:
                 found.append(int(entry.name))
     return found
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """Return the CPU time of processes, in seconds."""
+    return sum(map(_cpu_ticks, pids)) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(pids: Iterable[int]) -> float:
+    """Return the resident memory of processes, in megabytes."""
+    return sum(map(_resident, pids)) / 1024
 
 
 def _cpu_ticks(pid: int) -> int:
