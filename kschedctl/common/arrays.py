@@ -54,13 +54,14 @@ def numbered_together(columns: Iterable[Int64Array], length: int) -> tuple[Int64
     """
     key, n_keys = np.zeros(length, dtype=np.int64), 1
     for column in columns:
+        if not length or bool((column == column[0]).all()):
+            continue
         first, number = numbered(column)
         if n_keys * len(first) > np.iinfo(np.int64).max:
             # There are at most as many combinations as positions.
             found, key = numbered(key)
             n_keys = len(found)
-        if len(first) > 1:
-            key, n_keys = key * len(first) + number, n_keys * len(first)
+        key, n_keys = key * len(first) + number, n_keys * len(first)
     return numbered(key)
 
 

@@ -3,6 +3,7 @@
 Field names are part of the public interface; the JSON Schema is made from these types and those of each command.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,10 +20,20 @@ from kschedctl.objects.releases.choice import ChosenBy
 from kschedctl.objects.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, format_amount, scheduler_units
 from kschedctl.scheduler.framework.operands import Operands
 
-# The operands of a reason in an answer: typed until the answer is encoded, then a plain JSON object.
+# Parts of an answer that are typed until the answer is encoded, then other data.
 
 
-class OperandsData:
+class TypedPart(ABC):
+    """A part of an answer that is encoded as other data than it has in Python."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def encodable(self) -> object:
+        """Return the data that msgspec writes."""
+
+
+class OperandsData(TypedPart):
     """The operands of a reason: typed in Python, a plain object in JSON.
 
     Args:
@@ -43,14 +54,20 @@ class OperandsData:
     def __repr__(self) -> str:
         return f"OperandsData({self.operands!r})"
 
+    def encodable(self) -> object:
+        return self.operands.data() if self.operands is not None else {}
 
-def encode_operands(value: object) -> object:
-    """Return the JSON object that msgspec writes for operands.
+
+def encode_part(value: object) -> object:
+    """Return the data that msgspec writes for a typed part of an answer.
 
     Raises NotImplementedError if the value is of another type.
     """
-    if isinstance(value, OperandsData):
-        return value.operands.data() if value.operands is not None else {}
+    if isinstance(value, TypedPart):
+        return value.encodable()
+    if isinstance(value, msgspec.Raw):
+        # msgspec takes it for JSON, but not for other data.
+        return msgspec.json.decode(value)
     raise NotImplementedError(f"answers have no {type(value).__name__}")
 
 
@@ -148,7 +165,7 @@ class Answer(ShownInNotebooks):
 
     def json_bytes(self) -> bytes:
         """The UTF-8 of ``to_json``."""
-        return encoded_json(_ordered(self), encode_operands)
+        return encoded_json(_ordered(self), encode_part)
 
     def to_text(self, width: int | None = None, *, wide: bool = False) -> str:
         """Return the text that the command of the question prints, without the commands that it suggests.

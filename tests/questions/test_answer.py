@@ -14,7 +14,7 @@ from kschedctl.questions.answer import (
     OperandsData,
     RulesData,
     SnapshotData,
-    encode_operands,
+    encode_part,
     merged_envelope,
     schema_of,
 )
@@ -35,7 +35,7 @@ NONE, NAMED = OperandsData(None), OperandsData(OtherNodeNamed("b"))
 
 
 def test_operands_are_an_object_in_json_and_none_are_an_empty_one() -> None:
-    assert msgspec.json.encode([NAMED, NONE], enc_hook=encode_operands) == b'[{"nodeName":"b"},{}]'
+    assert msgspec.json.encode([NAMED, NONE], enc_hook=encode_part) == b'[{"nodeName":"b"},{}]'
 
 
 def test_equal_operands_are_equal_also_in_another_process() -> None:
@@ -46,7 +46,7 @@ def test_equal_operands_are_equal_also_in_another_process() -> None:
 
 def test_what_is_no_part_of_an_answer_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="answers have no complex"):
-        encode_operands(1j)
+        encode_part(1j)
     with pytest.raises(NotImplementedError, match="answers have no complex"):
         schema_of(complex)
 

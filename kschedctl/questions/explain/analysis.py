@@ -17,7 +17,7 @@ from kschedctl.controllers.admission.changes import Admitted
 from kschedctl.controllers.workloads.ownership import workload_of
 from kschedctl.diagnosis.diagnosis import Advice
 from kschedctl.objects.resources import RequestRules
-from kschedctl.questions.answer import encode_operands
+from kschedctl.questions.answer import encode_part
 from kschedctl.questions.answer_parts import ThenData
 from kschedctl.questions.explain.answer import (
     FATES,
@@ -240,7 +240,7 @@ def decide_together(
                 key = answer_on_node(decided.decision, one.node)
             elif len(set(kinds)) > 1:
                 # The pod's name is also part of the names of its claims.
-                text = msgspec.json.encode(decided.explained().explanation(), enc_hook=encode_operands).decode()
+                text = msgspec.json.encode(decided.explained().explanation(), enc_hook=encode_part).decode()
                 key = text.replace(one.pod.name, "")
             first = by_kind[kind] = found.setdefault(key, decided)
             first.alike.append(one)

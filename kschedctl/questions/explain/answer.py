@@ -4,7 +4,7 @@ The form is part of the public interface. ``schema.json`` describes it and is ma
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta, structs
@@ -374,7 +374,7 @@ class ScoresData(Data, frozen=True):
     """The scores of the nodes that the pod fits on."""
 
     weights: Annotated[dict[str, int], "The weight of each plugin."]
-    nodes: Annotated[tuple[NodeScoreData, ...], "The scores by node, highest first, then by name."]
+    nodes: Annotated[Sequence[NodeScoreData], "The scores by node, highest first, then by name."]
     lead: Annotated[LeadData | None, "The lead of the best nodes; null if all nodes have the same score."] = None
 
 
@@ -510,7 +510,7 @@ class Explanation(ClusterAnswer, Tabular, frozen=True, kw_only=True):
     pre_filter: Annotated[StatusData | None, "The status of the PreFilter plugins; null if they were not run."]
     pre_filter_nodes: Annotated[tuple[str, ...] | None, "The only nodes that PreFilter leaves; null if it leaves all."]
     filters: Annotated[tuple[FilterData, ...], "The filters of the profile, in their order."]
-    nodes: Annotated[tuple[NodeData, ...], "The result of the filters by node, in the order of the snapshot."]
+    nodes: Annotated[Sequence[NodeData], "The result of the filters by node, in the order of the snapshot."]
     constraints: Annotated[
         tuple[ConstraintData, ...],
         "The pods by topology domain that required spread constraints and affinity of the pod count; empty if "

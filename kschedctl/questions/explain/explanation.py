@@ -302,7 +302,7 @@ class Explained:
         return tuple(map(diagnosis_data, self.diagnosed))
 
     @cached_property
-    def nodes(self) -> tuple[NodeData, ...]:
+    def nodes(self) -> Sequence[NodeData]:
         """The verdicts on all nodes, in the order of their rows; empty if nodes were not filtered."""
         return nodes_data(self.decision)
 

@@ -3,14 +3,17 @@
 Nodes with equal results share the parts of their data.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from itertools import repeat
+from typing import Any, Final, TypeVar, overload
 
 import msgspec
 import numpy as np
 
-from kschedctl.cluster.nodes import Nodes
 from kschedctl.common.arrays import Int64Array, numbered_together
+from kschedctl.common.text.json_text import encoded_json
+from kschedctl.questions.answer import TypedPart
 from kschedctl.questions.explain.answer import (
     LeadData,
     NodeData,
@@ -27,30 +30,73 @@ from kschedctl.scheduler.framework.status import Code, Reason, Status
 
 #: The reasons of each plugin that rejects a node.
 PluginReasons = Iterable[tuple[str, Iterable[Reason]]]
+N = TypeVar("N", NodeData, NodeScoreData)
+#: At most 3 rejected nodes get their verdicts one by one.
+_FEW: Final = 3
 
 
-class _FittingNodes(msgspec.Struct, frozen=True):
-    """The verdicts on the nodes of a cluster if no filter rejects them, which all answers for the cluster share."""
+class _ByNode(Sequence[N], TypedPart):
+    """Results by node, which are encoded in another way than they are read."""
 
-    nodes: tuple[NodeData, ...]
+    __slots__ = ()
 
-    @classmethod
-    def of(cls, nodes: Nodes) -> "_FittingNodes":
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByNode | tuple) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class FittingNodes(_ByNode[NodeData]):
+    """The verdicts on the nodes of a cluster if no filter rejects them, which all answers for it share."""
+
+    def __init__(self, names: Sequence[str], zones: Sequence[str]) -> None:
         code = str(Code.SUCCESS)
-        return cls(tuple(map(NodeData, nodes.names, nodes.zones, repeat(True), repeat(code), repeat(""), repeat(()))))
+        self._nodes: Final = tuple(map(NodeData, names, zones, repeat(True), repeat(code), repeat(""), repeat(())))
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    @overload
+    def __getitem__(self, at: int) -> NodeData: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[NodeData, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> NodeData | tuple[NodeData, ...]:
+        return self._nodes[at]
+
+    def __iter__(self) -> Iterator[NodeData]:
+        return iter(self._nodes)
+
+    @cached_property
+    def _text(self) -> msgspec.Raw:
+        return msgspec.Raw(encoded_json(self._nodes))
+
+    def encodable(self) -> object:
+        return self._text
 
 
-def nodes_data(decision: Decision) -> tuple[NodeData, ...]:
+#: What-ifs rarely change the names and zones of nodes.
+_fitting_nodes: Final = lru_cache(maxsize=2)(FittingNodes)
+
+
+def nodes_data(decision: Decision) -> Sequence[NodeData]:
     """Return the verdicts on all nodes, in the order of their rows; empty if nodes were not filtered."""
     statuses, cluster = decision.statuses, decision.cluster
     if statuses is None:
         return ()
-    fitting = cluster.derived(_FittingNodes, (), lambda: _FittingNodes.of(cluster.nodes), of=()).nodes
+    fitting = cluster.derived(FittingNodes, (), lambda: _fitting_nodes(cluster.nodes.names, cluster.nodes.zones), of=())
     rejected = {*np.flatnonzero(statuses.code).tolist(), *statuses.extender_verdicts}
     if not rejected:
         return fitting
     nodes = [*fitting]
-    for row, node in zip(rejected, some_nodes_data(decision, rejected), strict=True):
+    # To find those that are alike, all nodes are numbered.
+    few = len(rejected) <= _FEW
+    verdicts = (node_data(decision, row) for row in rejected) if few else some_nodes_data(decision, rejected)
+    for row, node in zip(rejected, verdicts, strict=True):
         nodes[row] = node
     return tuple(nodes)
 
@@ -94,6 +140,53 @@ def reasons_data(found: PluginReasons, status: Status) -> tuple[ReasonData, ...]
 
 # The scores.
 
+#: The scores of all plugins for a node.
+_ByPlugin = dict[str, PluginScoreData]
+
+
+class NodeScores(_ByNode[NodeScoreData]):
+    """The scores by node as columns: most answers are encoded, and few nodes of them are read.
+
+    names: The names of the nodes.
+
+    Args:
+        distinct: The distinct scores by plugin.
+        number: Which of them each node has.
+    """
+
+    def __init__(self, names: list[str], totals: list[int], distinct: Sequence[_ByPlugin], number: list[int]) -> None:
+        self.names: Final = names
+        self._totals: Final = totals
+        self._distinct: Final = distinct
+        self._number: Final = number
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, at: int) -> NodeScoreData: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[NodeScoreData, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> NodeScoreData | tuple[NodeScoreData, ...]:
+        if isinstance(at, slice):
+            return self._nodes[at]
+        return NodeScoreData(self.names[at], self._totals[at], self._distinct[self._number[at]])
+
+    def __iter__(self) -> Iterator[NodeScoreData]:
+        return iter(self._nodes)
+
+    @cached_property
+    def _nodes(self) -> tuple[NodeScoreData, ...]:
+        plugins = map(self._distinct.__getitem__, self._number)
+        return tuple(map(NodeScoreData, self.names, self._totals, plugins))
+
+    def encodable(self) -> object:
+        """Return the scores with those by plugin as JSON, which is written once for all nodes that share them."""
+        raw: list[Any] = [msgspec.Raw(encoded_json(each)) for each in self._distinct]
+        return tuple(map(NodeScoreData, self.names, self._totals, map(raw.__getitem__, self._number)))
+
 
 def scores_data(decision: Decision) -> ScoresData | None:
     """Return the scores of the feasible nodes, the best first; ``None`` if nodes were not scored."""
@@ -105,14 +198,15 @@ def scores_data(decision: Decision) -> ScoresData | None:
     # From the best down; equal nodes by name, as kube-scheduler chooses one of them at random.
     order = np.lexsort((place, -scores.total))
     totals, (distinct, number) = scores.total[order], _by_plugin(scores)
-    by_plugin = map(distinct.__getitem__, number[order].tolist())
-    nodes = tuple(map(NodeScoreData, names[place[order]].tolist(), totals.tolist(), by_plugin))
+    nodes = NodeScores(names[place[order]].tolist(), totals.tolist(), distinct, number[order].tolist())
     return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes, _lead(nodes, totals))
 
 
-def _by_plugin(scores: Scores) -> tuple[list[dict[str, PluginScoreData]], Int64Array]:
+def _by_plugin(scores: Scores) -> tuple[list[_ByPlugin], Int64Array]:
     """Return the distinct scores of all plugins for a node, and which of them each node has."""
-    first, number = numbered_together([*scores.raw.values(), *scores.normalized.values()], len(scores.rows))
+    # Scores that need no scaling are the same array.
+    every = {id(each): each for each in (*scores.raw.values(), *scores.normalized.values())}
+    first, number = numbered_together(every.values(), len(scores.rows))
     columns = [
         map(
             PluginScoreData,
@@ -127,7 +221,7 @@ def _by_plugin(scores: Scores) -> tuple[list[dict[str, PluginScoreData]], Int64A
     return [dict(zip(scores.raw, each, strict=True)) for each in zip(*columns, strict=True)], number
 
 
-def _lead(nodes: tuple[NodeScoreData, ...], totals: Int64Array) -> LeadData | None:
+def _lead(nodes: NodeScores, totals: Int64Array) -> LeadData | None:
     """Return the lead of the best nodes over the second-best ones; ``None`` if all nodes are equally good.
 
     Args:
@@ -136,7 +230,7 @@ def _lead(nodes: tuple[NodeScoreData, ...], totals: Int64Array) -> LeadData | No
     steps = (np.flatnonzero(np.diff(totals)) + 1).tolist()
     if not steps:
         return None
-    best, second = nodes[0], nodes[steps[0] : steps[1] if len(steps) > 1 else None]
-    apart = {name: own.weighted - second[0].plugins[name].weighted for name, own in best.plugins.items()}
-    over = tuple(node.name for node in second)
-    return LeadData(over, best.total - second[0].total, {name: n for name, n in apart.items() if n})
+    best, second = nodes[0], nodes[steps[0]]
+    over = nodes.names[steps[0] : steps[1] if len(steps) > 1 else None]
+    apart = {name: own.weighted - second.plugins[name].weighted for name, own in best.plugins.items()}
+    return LeadData(tuple(over), best.total - second.total, {name: n for name, n in apart.items() if n})

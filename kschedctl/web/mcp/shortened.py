@@ -11,7 +11,7 @@ import msgspec
 from kschedctl.common.text.characters import printable
 from kschedctl.common.text.json_text import encodable
 from kschedctl.output.terminal import as_text
-from kschedctl.questions.answer import Answer, OperandsData, encode_operands, ordered
+from kschedctl.questions.answer import Answer, OperandsData, encode_part, ordered
 from kschedctl.questions.frame import View
 
 
@@ -143,7 +143,7 @@ class _Outline:
             return self.fields({str(key): value[key] for key in self._kept([*value], path)}, path)
         if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
             return [self._value(each, f"{path}[]") for each in self._kept([*value], path)]
-        return msgspec.to_builtins(value, enc_hook=encode_operands)
+        return msgspec.to_builtins(value, enc_hook=encode_part)
 
     def _kept(self, items: list[Any], path: str) -> list[Any]:
         most = self._most
