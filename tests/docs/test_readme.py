@@ -29,7 +29,7 @@ def test_ci_installs_and_tests_as_readme_says() -> None:
     ci = (ROOT / ".ci" / "run").read_text()
     first, second = re.search(r"^```bash\n(.*)\n(.*)\n^```$", README.read_text(), re.MULTILINE).groups()  # type: ignore[union-attr]
     (installed,) = re.findall(r"pip install (\S+) &&", first)
-    assert f"\npip install --quiet {installed}\n" in ci
+    assert f"\n  pip install --quiet {installed}\n" in ci
     assert "kschedctl explain shop/web-7" in ci
     assert "kschedctl explain shop/web-7" in first
     for step in second.split(" && "):

@@ -248,7 +248,8 @@ def test_ci_runs_what_make_check_leaves_out() -> None:
     assert "-m live tests/live" in recipe("live")
     assert "-m browser tests/browser" in recipe("browser")
     ci = (ROOT / ".ci" / "run").read_text()
-    for command in ("nice make check WHOLE=1", "make live", "make browser", "wait $!"):
+    waits = ('wait "$installed"', 'wait "$beside"')
+    for command in ("nice make check WHOLE=1", "make live", "make browser", *waits):
         assert f"{command} || failed=1\n" in ci
     assert ci.endswith('exit "$failed"\n')
 

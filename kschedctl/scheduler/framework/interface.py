@@ -151,7 +151,7 @@ class PlacedCopies(ABC):
         """Place one more copy on a node that Filter does not reject."""
 
     def follow(self, cluster: Cluster, moved: MovedPods) -> bool:
-        """Take in any pods that came to nodes or left them; by default report that a scheduling cycle is needed.
+        """Take in pods that came to nodes or left them; by default return False, so that a scheduling cycle decides.
 
         Parameters
         ----------
@@ -159,11 +159,6 @@ class PlacedCopies(ABC):
             The cluster with these pods. Its nodes, and its objects of all kinds that the plugin reads, are the same.
         moved : MovedPods
             The pods that came and those that left since the results were those of another cluster.
-
-        Returns
-        -------
-        bool
-            True if the results are those over ``cluster`` now.
         """
         return False
 
@@ -300,15 +295,9 @@ class Plugin(ABC):
 
 
 class PreEnqueuePlugin(Plugin):
-    """A plugin that decides whether a pod may enter the queue.
+    """A plugin that decides whether a pod may enter the queue."""
 
-    Attributes
-    ----------
-    counts_pods : bool
-        True, the default, if the status may depend on the pods of the cluster; members of the pod's own pod group do
-        not matter.
-    """
-
+    #: True if the status may depend on pods of the cluster that are not in the pod's own group.
     counts_pods: ClassVar[bool] = True
 
     @abstractmethod

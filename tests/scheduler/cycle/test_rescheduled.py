@@ -49,7 +49,7 @@ def spread_out(data: st.DataObject, kind: Pod, made: Sequence[Node], most: int =
 
 
 def verdicts(columns: NodeColumns, position: int) -> list[tuple[bool, Status, int | None, dict[str, int]]]:
-    """What columns say about each node for one pod: whether it fits, the status, and the scores."""
+    """Return what columns say about each node for one pod: whether it fits, the status, and the scores."""
     scores = {
         name: (column if len(column) == 1 else column[[position]])[0] for name, column in columns.weighted.items()
     }
