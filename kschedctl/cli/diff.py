@@ -1,6 +1,6 @@
 """``kschedctl diff``."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
@@ -27,7 +27,6 @@ class ExitOn(StrEnum):
     WORSE = "worse"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstOptions(OptionGroup):
     """The options of the second side; by default it has those of the first side."""
 

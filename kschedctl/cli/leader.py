@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
@@ -141,7 +140,6 @@ def _time(flag: str, text: str) -> typer.models.OptionInfo:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeOptions(OptionGroup):
     """The three timing settings of an election."""
 
@@ -174,7 +172,6 @@ class TimeOptions(OptionGroup):
         return ((_flag(name), text) for name in _TIMES if (text := getattr(self, name)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionOptions(TimeOptions):
     """The settings of the candidates in an election."""
 

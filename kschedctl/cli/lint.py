@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
@@ -112,7 +111,6 @@ _RULES: Final = "KS201,KS3,..."
 _NEVER: Final = "never"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleOptions(OptionGroup):
     """The rules to check, and the findings that count."""
 
@@ -180,7 +178,6 @@ class RuleOptions(OptionGroup):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FixOptions(OptionGroup):
     """The options for repairs."""
 
@@ -214,7 +211,6 @@ class FixOptions(OptionGroup):
             raise typer.BadParameter("--fix is given, too: give only one of them", param_hint="--diff")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FormOptions(OptionGroup):
     """The output formats."""
 

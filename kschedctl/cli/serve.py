@@ -1,7 +1,6 @@
 """``kschedctl serve``."""
 
 import logging
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 import typer
@@ -14,7 +13,6 @@ _HOST: Final = "127.0.0.1"
 _PORT: Final = 8080
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessOptions(OptionGroup):
     """The address, and who may use it."""
 
@@ -63,7 +61,6 @@ class AccessOptions(OptionGroup):
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitOptions(OptionGroup):
     """The limits on requests."""
 

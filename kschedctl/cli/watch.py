@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import Annotated, ClassVar, Final
 
@@ -33,7 +32,6 @@ _JSON_LINES: Final = "jsonl"
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WatchScopeOptions(OptionGroup):
     """The selection of pending pods."""
 
@@ -44,7 +42,6 @@ class WatchScopeOptions(OptionGroup):
     selector: SelectorOption = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedClusterOptions(OptionGroup):
     """The cluster to watch, and the rules that apply to it."""
 
@@ -68,7 +65,6 @@ class WatchedClusterOptions(OptionGroup):
     gates: GatesOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SeveralCopiesOptions(OptionGroup):
     """The options for several replicas, of which only the leader reports."""
 

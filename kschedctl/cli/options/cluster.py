@@ -1,7 +1,7 @@
 """The options that select the cluster of a command, and the rules that apply to it."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kschedctl.questions.cluster_request import ClusterRequest, ClusterSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions(OptionGroup):
     """The source of the cluster."""
 
@@ -110,7 +109,6 @@ class SourceOptions(OptionGroup):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions(SourceOptions):
     """The cluster, and the rules that apply to it."""
 
@@ -155,7 +153,6 @@ class ClusterOptions(SourceOptions):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DecidingOptions(ClusterOptions):
     """The cluster, for commands that make scheduling decisions."""
 

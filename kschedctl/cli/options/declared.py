@@ -1,14 +1,14 @@
 """The reading of declared options: groups of options and requests become the parameters that typer reads.
 
-A group is declared once as a dataclass, a request as the type of its question.
+A group is declared once as a class of fields, a request as the type of its question.
 """
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, TypeVar, dataclass_transform, get_origin, get_type_hints
 
 import typer
 
@@ -19,15 +19,20 @@ from kschedctl.questions.request import AnalysisRequest, RequestError, declared
 R = TypeVar("R", bound=AnalysisRequest[Any])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+@dataclass(kw_only=True, eq=False, repr=False)
 class OptionGroup:
-    """Base of all option groups: each field with an annotation of typer's is an option.
+    """Base of all option groups, which are dataclasses: each field with an annotation of typer's is an option.
 
     A field without such an annotation has the value of an option of another group, or its default.
     """
 
     #: The heading of the group in the help.
     title: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        # Every command makes its groups anew when it starts. They are neither compared nor printed.
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
@@ -83,10 +88,10 @@ def typer_annotation(kind: Any, option: Option, default: object = None) -> Any:
 
 def request_parameters(kind: type[AnalysisRequest[Any]]) -> Iterator[inspect.Parameter]:
     """Yield the options of a request as function parameters."""
-    for field in declared(kind):
-        default = None if field.default == () else field.default
-        annotation = typer_annotation(field.type, field.option, default)
-        yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    for each in declared(kind):
+        default = None if each.default == () else each.default
+        annotation = typer_annotation(each.type, each.option, default)
+        yield inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def read_request(kind: type[R], values: Mapping[str, Any]) -> R:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from kschedctl.questions.pod_selection import PodRequest, WorkloadRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeOptions(OptionGroup):
     """Manifests, and the selection by namespace and labels."""
 
@@ -52,7 +50,6 @@ class ScopeOptions(OptionGroup):
         return Validation.of(self.validate)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PodOptions(ScopeOptions):
     """The selection of pods: by name, in manifests, by labels, or else all pending pods."""
 
@@ -89,7 +86,6 @@ class PodOptions(ScopeOptions):
 # The options that select the manifests of a command.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestOptions(OptionGroup):
     """Manifests, as arguments or with ``-f``."""
 
@@ -133,7 +129,6 @@ class ManifestOptions(OptionGroup):
 # The options that select the workload of a command.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadOptions(OptionGroup):
     """A workload of the cluster or of a manifest."""
 

@@ -1,7 +1,6 @@
 """Options that belong to no group or to several, and the parsers of their values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
 import typer
@@ -243,7 +242,6 @@ def _output(kind: FormKind) -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions(OptionGroup):
     """The output options."""
 
@@ -285,7 +283,6 @@ class OutputOptions(OptionGroup):
             raise typer.BadParameter(str(error), param_hint="--output") from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TableOutputOptions(OutputOptions):
     """The output options of commands with a tabular answer."""
 

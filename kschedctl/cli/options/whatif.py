@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Final, Self
 
 from kschedctl.cli.options.declared import OptionGroup, typer_annotation
@@ -13,7 +13,6 @@ from kschedctl.trials.whatif.edit import Edit, PodEdit
 from kschedctl.trials.whatif.edits import EDITS, WhatIfs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfOptions(OptionGroup):
     """The values of the what-if options, as given."""
 
@@ -62,7 +61,6 @@ class WhatIfOptions(OptionGroup):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterWhatIfOptions(WhatIfOptions):
     """The what-if options that change the cluster, for commands without pods and manifests."""
 
@@ -74,7 +72,7 @@ class ClusterWhatIfOptions(WhatIfOptions):
             "validate", inspect.Parameter.KEYWORD_ONLY, default=STRICT, annotation=ValidateOption
         )
         # The decorator has made another class, because of the slots.
-        return [*super(ClusterWhatIfOptions, cls).parameters(), validate]
+        return [*super().parameters(), validate]
 
 
 #: The completion of a value, by the start of its metavar.
