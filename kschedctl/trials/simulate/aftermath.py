@@ -15,11 +15,14 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.controllers.workloads.claims import with_own_claims
 from kschedctl.controllers.workloads.template import MadePod
 from kschedctl.objects.meta import OwnerReference
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.ranking import likeness_of
+from kschedctl.scheduler.cycle.ranking import SEARCH_POINTS, effect_of_copies, likeness_of
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.extension_point import ExtensionPoint
+from kschedctl.scheduler.framework.status import Code
 from kschedctl.scheduler.plugins.dynamic_resources.binding import with_allocated_claims
 from kschedctl.scheduler.preemption.result import Candidate
 from kschedctl.trials.simulate.simulated_cluster import IN_PLACE_OF
@@ -27,6 +30,9 @@ from kschedctl.trials.simulate.simulation import Simulation
 from kschedctl.trials.simulate.timeline import TimelineEntry, TimelineEvent
 from kschedctl.trials.simulate.world import grace_seconds
 from kschedctl.trials.whatif.pods import move_pods, successor
+
+#: The extension points whose plugins decide for a recreated pod, besides PreEnqueue.
+_POINTS: Final = (*SEARCH_POINTS, ExtensionPoint.POST_FILTER)
 
 
 class VictimFate(msgspec.Struct, frozen=True):
@@ -148,7 +154,7 @@ def _fate(
 
     Args:
         after: The scheduler over the cluster with the preemptor in place of all victims.
-        decided: The decisions for recreated pods, by what is equal for pods that are alike; this one's is added.
+        decided: The decisions that pods which are alike share, by what is equal for these; it is updated.
     """
     pods = scheduler.cluster.pods
     owner = pods.owner(index)
@@ -160,8 +166,7 @@ def _fate(
             # Claims of its own: no other pod is like it.
             replacement = scheduler.moved(after.cluster.with_added(made.objects)).decide(made.pod)
         else:
-            key = msgspec.msgpack.encode(likeness_of(made.pod))
-            replacement = decided[key] = decided.get(key) or after.decide(made.pod)
+            replacement = _decision_for(after, made.pod, decided)
     record = pods.records[index]
     ends = record.metadata.deletion_timestamp
     return VictimFate(
@@ -171,6 +176,19 @@ def _fate(
         owner is not None and owner.kind == "DaemonSet",
         replacement,
     )
+
+
+def _decision_for(scheduler: Scheduler, pod: Pod, decided: dict[bytes, Decision]) -> Decision:
+    """Return the decision for a recreated pod, or the one for a pod like it."""
+    key = msgspec.msgpack.encode(likeness_of(pod))
+    # PreEnqueue plugins, and others that state no reach, may depend on the pod's name.
+    is_tried = scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod).code is Code.SUCCESS
+    if is_tried and key in decided:
+        return decided[key]
+    decision = scheduler.decide(pod)
+    if is_tried and effect_of_copies(decision, _POINTS) is not None:
+        decided[key] = decision
+    return decision
 
 
 # The pod groups that lose members in a simulation.

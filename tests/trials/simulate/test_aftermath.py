@@ -1,11 +1,23 @@
 """Consequences of a preemption, and pods that threaten a pod."""
 
+import numpy as np
+import pytest
+
 from kschedctl.cluster.placed_pods import pending_pods
+from kschedctl.common.arrays import Int64Array
+from kschedctl.objects.pod import Pod
 from kschedctl.objects.policies import PriorityClass
+from kschedctl.objects.releases.release import LATEST
 from kschedctl.questions.preempt.analysis import exposure
 from kschedctl.scheduler.cycle.scheduler import Scheduler
+from kschedctl.scheduler.framework.config.load import load_configuration
+from kschedctl.scheduler.framework.cycle_state import CycleState
+from kschedctl.scheduler.framework.dependencies import OF_NODE
+from kschedctl.scheduler.framework.interface import ScorePlugin
+from kschedctl.scheduler.framework.registry import Registry
+from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.trials.simulate.aftermath import Aftermath, aftermath
-from tests.builders import make_cluster, make_node, make_object, make_pod
+from tests.builders import make_cluster, make_node, make_object, make_pod, make_profile
 
 JOB = ("batch/v1", "Job", "report")
 DAEMON_SET = ("apps/v1", "DaemonSet", "logs")
@@ -56,6 +68,41 @@ def test_where_there_is_no_room_the_new_pod_waits() -> None:
     report = follow(spare_cpu="1").victims[0]
     assert report.replacement is not None
     assert report.replacement.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+
+
+class ByOrdinal(ScorePlugin):
+    """Gives 1 point to the node of the name that the pod's name ends with."""
+
+    name = "ByOrdinal"
+    reads = OF_NODE
+
+    def own_part(self, pod: Pod) -> str:
+        return pod.name
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        names = self.handle.cluster.nodes.names
+        return np.array([pod.name.endswith(names[row]) for row in rows.tolist()], dtype=np.int64)
+
+
+@pytest.mark.parametrize("declares", [True, False])
+def test_new_pods_that_are_alike_are_decided_for_one_by_one_if_a_plugin_depends_on_their_names(
+    declares: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not declares:
+        monkeypatch.setattr(ByOrdinal, "reads", None)
+    registry = in_tree_registry()
+    registry.merge({ByOrdinal.name: ByOrdinal})
+    points, types = registry.extension_points(LATEST), registry.args_types
+    profile = make_profile(plugins={"score": {"enabled": [{"name": ByOrdinal.name, "weight": 1000}]}})
+    configuration = load_configuration(profile, release=LATEST, implements=points, args_types=types)
+    owner = ("apps/v1", "StatefulSet", "db")
+    pods = [make_pod(f"db-{name}", node="a", requests={"cpu": "1"}, owner=owner) for name in "bc"]
+    nodes = [make_node("a", cpu="2"), *(make_node(name, cpu="1") for name in "bc")]
+    scheduler = Scheduler(make_cluster(nodes, pods), LATEST, configuration, Registry(registry))
+    decision = scheduler.decide(make_pod("web", requests={"cpu": "2"}, priority=100))
+    assert decision.preemption is not None
+    fates = aftermath(scheduler, decision, decision.preemption.candidates[0]).victims
+    assert [fate.replacement.best for fate in fates if fate.replacement] == [("b",), ("c",)]
 
 
 def test_pending_pods_come_by_priority_then_age() -> None:
