@@ -92,7 +92,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PodGr
         """Do nothing: the victims of a group are noted by the attempt itself."""
         return SUCCESS
 
-    def reach_of_copies(self, pod: Pod) -> Reach:
+    def reach_of_pods(self, pod: Pod) -> Reach:
         return Reach.NOTHING
 
     def _left_to_group(self, pod: Pod) -> str:

@@ -37,6 +37,7 @@ from tests.builders import (
     mount,
 )
 from tests.example_counts import scaled
+from tests.gangs import GROUPING
 from tests.scheduler.cycle.test_alike_members import CONFIGS, busy_nodes, scheduler_of
 from tests.scheduler.cycle.test_moved import objects, whole
 from tests.scheduler.devices import builders as devices
@@ -289,3 +290,11 @@ def test_an_event_between_alike_pods_ends_the_batch() -> None:
     attempts += simulation
     assert [isinstance(a.search, RankedDecision) for a in attempts] == [False, True, False, True]
     assert [a.node for a in attempts[2:]] == ["n1", "n1"]
+
+
+@pytest.mark.parametrize("version", sorted(GROUPING))
+def test_pods_with_others_between_them_are_placed_together_where_groups_are_scheduled_too(version: str) -> None:
+    scheduler = Scheduler(make_cluster(_nodes()), GROUPING[version])
+    other = make_pod("other", requests={"cpu": "200m"})
+    first, second = replicas(SMALL, 2)
+    assert cycles(scheduler, [first, other, second]) == [first.name, other.name]
