@@ -263,6 +263,8 @@ class Ranking:
             if name in self._scaled:
                 changed.append(name)
             else:
+                # Scores that are scaled are checked afterwards.
+                within_range(name, scores)
                 self._unscaled[some] += more * self._weights[name]
         return changed
 

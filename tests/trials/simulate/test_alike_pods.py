@@ -5,11 +5,13 @@ from itertools import islice
 from typing import Any, ClassVar
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.core import Node, Service
 from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
@@ -17,7 +19,8 @@ from kschedctl.objects.releases.release import LATEST, RELEASES
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.cycle_state import CycleState
-from kschedctl.scheduler.framework.interface import PostBindPlugin
+from kschedctl.scheduler.framework.dependencies import Dependencies, Reach
+from kschedctl.scheduler.framework.interface import PostBindPlugin, ScorePlugin
 from kschedctl.scheduler.framework.registry import Registry
 from kschedctl.scheduler.plugins.registry import in_tree_registry
 from kschedctl.trials.simulate.alike_pods import AlikePods, RankedDecision, RejectedDecision, Rejection
@@ -279,6 +282,32 @@ def test_a_plugin_that_hears_of_bound_pods_hears_of_all() -> None:
     scheduler = Scheduler(make_cluster(_nodes()), LATEST, configuration, Registry(registry))
     Listener.heard.clear()
     assert cycles(scheduler, replicas(SMALL, 3)) == Listener.heard == ["pod-00", "pod-01", "pod-02"]
+
+
+class Crowd(ScorePlugin):
+    """Gives 40 points for each pod of a node, and so more than 100 for three of them."""
+
+    name = "Crowd"
+    reads = Dependencies(pods=Reach.NODE)
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        pods = self.handle.cluster.pods
+        return np.array([40 * len(pods.on_node(row)) for row in rows.tolist()], dtype=np.int64)
+
+
+def test_an_invalid_score_after_other_pods_is_an_error() -> None:
+    registry = in_tree_registry()
+    registry.merge({Crowd.name: Crowd})
+    points, types = registry.extension_points(LATEST), registry.args_types
+    profile = make_profile(plugins={"score": {"enabled": [{"name": Crowd.name, "weight": 100}]}})
+    configuration = load_configuration(profile, release=LATEST, implements=points, args_types=types)
+    simulation = Simulation(Scheduler(make_cluster(_nodes()), LATEST, configuration, Registry(registry)))
+    first, second = replicas(SMALL, 2)
+    others = replicas(make_pod(requests={"cpu": "200m"}), 2, "other")
+    simulation.create([first, *others, second])
+    attempts = list(islice(simulation, 4))
+    assert [attempt.node for attempt in attempts] == ["n0", "n0", "n0", ""]
+    assert "returns an invalid score 120" in attempts[-1].message
 
 
 def test_an_event_between_alike_pods_ends_the_batch() -> None:
