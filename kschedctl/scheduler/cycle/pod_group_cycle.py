@@ -33,14 +33,9 @@ from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.dependencies import Reach
 from kschedctl.scheduler.framework.events import changed_objects
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
-from kschedctl.scheduler.framework.interface import (
-    CondemnedVictims,
-    FilterPlugin,
-    PluginError,
-    PodGroupPostFilterResult,
-    PreFilterPlugin,
-)
+from kschedctl.scheduler.framework.interface import FilterPlugin, PluginError, PodGroupPostFilterResult, PreFilterPlugin
 from kschedctl.scheduler.framework.pod_groups import (
+    CondemnedVictims,
     Placement,
     PlacementProgress,
     PodGroupAssignments,

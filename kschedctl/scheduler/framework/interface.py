@@ -7,7 +7,7 @@ of that node may differ from the snapshot. Plugins that handle one node at a tim
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol, TypeVar
@@ -31,7 +31,13 @@ from kschedctl.scheduler.framework.explanation import Arithmetic, CountedDomains
 from kschedctl.scheduler.framework.extender import Extender
 from kschedctl.scheduler.framework.extension_point import ExtensionPoint
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
-from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
+from kschedctl.scheduler.framework.pod_groups import (
+    Placement,
+    PlacementProgress,
+    PodGroupAssignments,
+    PodGroupInfo,
+    PodGroupTrial,
+)
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import SUCCESS, Rejections, Status
 from kschedctl.scheduler.framework.waiting_pods import WaitingPod, WaitingPods
@@ -555,56 +561,6 @@ class PodGroupPostFilterResult(msgspec.Struct, frozen=True):
     status: Status
     nominated: Mapping[str, str] = msgspec.field(default_factory=dict)
     victims: tuple[int, ...] = ()
-
-
-class CondemnedVictims(Protocol):
-    """The possible victims on every node, and those that are evicted for a member of the group already."""
-
-    def cheapest(self, rows: Rows) -> Rows:
-        """Return the nodes with the cheapest victims, of the nodes on which a member fits: rows in the given order."""
-
-    def after(self, row: int) -> "CondemnedVictims":
-        """Return the state after a member has taken a node, with all of its victims condemned."""
-
-
-class PodGroupTrial(Protocol):
-    """An attempt at a group in a changed cluster, for plugins that look for victims (upstream ``pgSchedulingFunc``).
-
-    Attributes
-    ----------
-    states : sequence of CycleState
-        The cycle states of the searches for members so far (upstream ``PodGroupCycleState``).
-    """
-
-    @property
-    def states(self) -> Sequence[CycleState]: ...
-
-    def run(
-        self, cluster: Cluster, condemned: CondemnedVictims | None = None
-    ) -> tuple[Status, Sequence[tuple[Pod, str]]]:
-        """Try the whole group; return the group's status, and the members that found a node with its name, in order.
-
-        Parameters
-        ----------
-        cluster : Cluster
-            The cluster without the possible victims.
-        condemned : CondemnedVictims, optional
-            The possible victims, where the release ranks nodes by them.
-        """
-
-    def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
-        """Report whether members fit on given nodes, one after the other."""
-
-    def states_on_own_nodes(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> Sequence[CycleState] | None:
-        """Return the states of members after PreFilter; ``None`` unless the pods of a node alone decide about it.
-
-        Parameters
-        ----------
-        cluster : Cluster
-            The cluster without some of its pods. The states hold for every cluster between it and the group's own.
-        proposed : sequence of tuple of Pod and str
-            The members with their nodes. Members that are alike share a state.
-        """
 
 
 class PodGroupPostFilterPlugin(Plugin):

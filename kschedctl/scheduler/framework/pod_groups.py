@@ -1,6 +1,7 @@
 """Groups of pods as plugins see them: the group, its placements, and what a placement came to (KEP-4671, KEP-5732)."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -13,7 +14,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.pod_group import CompositePodGroup, PodGroup
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import COMPOSITE_POD_GROUP
-from kschedctl.scheduler.framework.cycle_state import NotModelled
+from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
+from kschedctl.scheduler.framework.status import Status
 
 
 class PodGroupInfo(msgspec.Struct, frozen=True):
@@ -172,3 +174,53 @@ def not_modelled_in(group: PodGroupInfo, release: Release, *, alone: bool = Fals
             # The copies that capacity counts are named NAME+NUMBER.
             notes.append(NotModelled(f"the device claims of PodGroup {each.name.partition('+')[0]}", effect))
     return tuple(notes)
+
+
+class CondemnedVictims(Protocol):
+    """The possible victims on every node, and those that are evicted for a member of the group already."""
+
+    def cheapest(self, rows: Rows) -> Rows:
+        """Return the nodes with the cheapest victims, of the nodes on which a member fits: rows in the given order."""
+
+    def after(self, row: int) -> "CondemnedVictims":
+        """Return the state after a member has taken a node, with all of its victims condemned."""
+
+
+class PodGroupTrial(Protocol):
+    """An attempt at a group in a changed cluster, for plugins that look for victims (upstream ``pgSchedulingFunc``).
+
+    Attributes
+    ----------
+    states : sequence of CycleState
+        The cycle states of the searches for members so far (upstream ``PodGroupCycleState``).
+    """
+
+    @property
+    def states(self) -> Sequence[CycleState]: ...
+
+    def run(
+        self, cluster: Cluster, condemned: CondemnedVictims | None = None
+    ) -> tuple[Status, Sequence[tuple[Pod, str]]]:
+        """Try the whole group; return the group's status, and the members that found a node with its name, in order.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The cluster without the possible victims.
+        condemned : CondemnedVictims, optional
+            The possible victims, where the release ranks nodes by them.
+        """
+
+    def fits(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> bool:
+        """Report whether members fit on given nodes, one after the other."""
+
+    def states_on_own_nodes(self, cluster: Cluster, proposed: Sequence[tuple[Pod, str]]) -> Sequence[CycleState] | None:
+        """Return the states of members after PreFilter; ``None`` unless the pods of a node alone decide about it.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The cluster without some of its pods. The states hold for every cluster between it and the group's own.
+        proposed : sequence of tuple of Pod and str
+            The members with their nodes. Members that are alike share a state.
+        """

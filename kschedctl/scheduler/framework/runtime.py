@@ -40,7 +40,6 @@ from kschedctl.scheduler.framework.interface import (
     PluginError,
     PodGroupPostFilterPlugin,
     PodGroupPostFilterResult,
-    PodGroupTrial,
     PostBindPlugin,
     PostFilterPlugin,
     PostFilterResult,
@@ -51,7 +50,13 @@ from kschedctl.scheduler.framework.interface import (
     ReservePlugin,
 )
 from kschedctl.scheduler.framework.node_statuses import FilterRun, NodeStatuses
-from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
+from kschedctl.scheduler.framework.pod_groups import (
+    Placement,
+    PlacementProgress,
+    PodGroupAssignments,
+    PodGroupInfo,
+    PodGroupTrial,
+)
 from kschedctl.scheduler.framework.result_cache import CachedResults, ResultCache
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
 from kschedctl.scheduler.framework.waiting_pods import WaitingPods

@@ -16,14 +16,13 @@ from kschedctl.scheduler.framework.events import ActionType, ClusterEventWithHin
 from kschedctl.scheduler.framework.interface import (
     PodGroupPostFilterPlugin,
     PodGroupPostFilterResult,
-    PodGroupTrial,
     PostFilterPlugin,
     PostFilterResult,
     PreEnqueuePlugin,
     ReservePlugin,
 )
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
-from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo, PodGroupTrial
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 
 ASYNC_PREEMPTION: Final = "SchedulerAsyncPreemption"

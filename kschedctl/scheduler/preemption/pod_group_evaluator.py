@@ -20,8 +20,8 @@ from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import Release
 from kschedctl.objects.releases.rules import GROUP_PREEMPTION_POLICY, PodGroupRules
 from kschedctl.scheduler.framework.cycle_state import CycleState
-from kschedctl.scheduler.framework.interface import PluginsRunner, PodGroupPostFilterResult, PodGroupTrial
-from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
+from kschedctl.scheduler.framework.interface import PluginsRunner, PodGroupPostFilterResult
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo, PodGroupTrial
 from kschedctl.scheduler.framework.status import Code, Status
 from kschedctl.scheduler.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.scheduler.preemption.evaluator import evicted_by_scheduler

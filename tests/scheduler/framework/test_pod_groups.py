@@ -11,7 +11,6 @@ from kschedctl.common.arrays import Int64Array
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.framework.cycle_state import CycleState
 from kschedctl.scheduler.framework.interface import (
-    CondemnedVictims,
     PermitPlugin,
     PlacementFeasiblePlugin,
     PlacementGeneratePlugin,
@@ -20,9 +19,15 @@ from kschedctl.scheduler.framework.interface import (
     PluginError,
     PodGroupPostFilterPlugin,
     PodGroupPostFilterResult,
+)
+from kschedctl.scheduler.framework.pod_groups import (
+    CondemnedVictims,
+    Placement,
+    PlacementProgress,
+    PodGroupAssignments,
+    PodGroupInfo,
     PodGroupTrial,
 )
-from kschedctl.scheduler.framework.pod_groups import Placement, PlacementProgress, PodGroupAssignments, PodGroupInfo
 from kschedctl.scheduler.framework.runtime import Framework
 from kschedctl.scheduler.framework.status import SUCCESS, Code, Status
 from tests.builders import make_cluster, make_members, make_node, make_pod_group

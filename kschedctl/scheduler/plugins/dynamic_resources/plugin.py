@@ -40,7 +40,6 @@ from kschedctl.scheduler.framework.interface import (
     PluginError,
     PodGroupPostFilterPlugin,
     PodGroupPostFilterResult,
-    PodGroupTrial,
     PostFilterPlugin,
     PostFilterResult,
     PreBindPlugin,
@@ -52,7 +51,7 @@ from kschedctl.scheduler.framework.interface import (
     required_state,
 )
 from kschedctl.scheduler.framework.node_statuses import NodeStatuses
-from kschedctl.scheduler.framework.pod_groups import PodGroupInfo
+from kschedctl.scheduler.framework.pod_groups import PodGroupInfo, PodGroupTrial
 from kschedctl.scheduler.framework.remedy import Remedy, RemedyContext
 from kschedctl.scheduler.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.scheduler.plugins.dynamic_resources.state import NOT_AVAILABLE, Extended, State
