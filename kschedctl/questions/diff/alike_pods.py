@@ -64,7 +64,7 @@ class AlikeChanges:
         before, after = self._sides
         n_nodes = max(len(side.cluster.nodes) for side in self._sides)
         together = max(_MOST_CELLS // n_nodes, 1)
-        told: set[Summary] = set()
+        listed: set[Summary] = set()
         for start in range(0, len(pods), together):
             self._handle.check()
             keys, *indices = zip(*pods[start : start + together], strict=True)
@@ -76,7 +76,7 @@ class AlikeChanges:
                 nodes = NodeChanges(compared, i)
                 change = compare_outcomes(old.outcomes[i], new.outcomes[i], nodes)
                 if change is not None:
-                    if seen is None or (change.summary not in seen and change.summary not in told):
+                    if seen is None or (change.summary not in seen and change.summary not in listed):
                         change = replace(change, nodes=nodes.data())
-                    told.add(change.summary)
+                    listed.add(change.summary)
                 self._found[keys[i]] = AlikeChange(change, (old.basis(i), new.basis(i)))

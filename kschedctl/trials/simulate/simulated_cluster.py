@@ -57,8 +57,7 @@ from kschedctl.trials.whatif.pods import PodChanges, move_pods, successor
 # Pods that are being deleted at the start of a simulation.
 #
 # The deletion timestamp already includes the grace period: the kubelet has stopped the pod by then. The kubelet of a
-# node
-# that is unreachable confirms nothing, so the pods of that node stay.
+# node that is unreachable confirms nothing, so the pods of that node stay.
 
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 
@@ -129,7 +128,7 @@ class SimulatedCluster:
         self.clock = clock or VirtualClock(_seconds_at_start(scheduler.cluster))
         self._scheduler = self._initial = scheduler
         self._waiting_pods = scheduler.waiting_pods
-        #: The pods that have gone since the cluster was asked for last, with their indices in it.
+        #: The pods that have gone since the scheduler was read last, with their indices in its cluster.
         self._gone_since: dict[tuple[str, str], int] = {}
         self._names = GeneratedNames()
         groups = scheduler.release.pod_groups
@@ -240,7 +239,7 @@ class SimulatedCluster:
                 self.queue.move_all(UNSCHEDULED_POD_ADD, None, pod)
 
     def evict(self, pods: Sequence[Pod]) -> None:
-        """Evict pods one after another regardless of disruption budgets, which ``disruption`` checks."""
+        """Evict pods one after another regardless of disruption budgets (``eviction_refusal`` checks them)."""
         if len(pods) > 1 and self._evict_together(pods):
             return
         for pod in pods:
@@ -248,9 +247,11 @@ class SimulatedCluster:
             self.delete(pod)
 
     def _evict_together(self, pods: Sequence[Pod]) -> bool:
-        """Evict pods in one change of the cluster; return false if anything could tell it from one change per pod.
+        """Evict pods in one change of the cluster.
 
         Their replacements come into the queue one after another, when all of them exist.
+
+        Returns: False, without a change, if the outcome could differ from that of one change per pod.
         """
         if not self._are_evicted_undisturbed(pods):
             return False
@@ -416,9 +417,9 @@ class SimulatedCluster:
         self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: (other.spec.priority or 0) <= priority)
 
     def _remove_later(self, pod: Pod) -> bool:
-        """Remove a pod from the cluster when this is asked for next, together with others; return false if it matters.
+        """Leave a pod to be removed together with others when the scheduler is read next.
 
-        Nothing waits for the events, and no budget changes.
+        Returns: False if the pod has to be removed now: something waits for its removal, or claims or budgets change.
         """
         cluster, name = self._scheduler.cluster, (pod.namespace, pod.name)
         index = cluster.pods.index.get(name)

@@ -149,8 +149,7 @@ def _after_removal(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | N
 # The pods of a workload: those that exist, and those that its controller creates next.
 #
 # A future pod is made from the workload's template. What the template does not say, because webhooks add it, is as in
-# an
-# existing pod of the same template. Without a template in the snapshot, an existing pod is copied.
+# an existing pod of the same template. Without a template in the snapshot, an existing pod is copied.
 
 
 class WorkloadPods(msgspec.Struct, frozen=True):
