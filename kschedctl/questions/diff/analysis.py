@@ -18,7 +18,7 @@ from kschedctl.objects.defaults import DEFAULT_NAMESPACE
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.differences import differing_rules, with_values_of
 from kschedctl.objects.releases.release import Release
-from kschedctl.questions.diff.alike_pods import AlikeChanges
+from kschedctl.questions.diff.alike_changes import AlikeChanges
 from kschedctl.questions.diff.answer import OUTCOME_PARTS, AnswerPart, Diff, PodChangeData, ReleaseRuleData, SideOutcome
 from kschedctl.questions.diff.changed_nodes import NodeCause, changed_nodes, node_cures
 from kschedctl.questions.diff.pod_change import Summary, compare, differing_parts, node_changes

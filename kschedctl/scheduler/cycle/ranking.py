@@ -91,6 +91,9 @@ def _nominated_count(cluster: Cluster, pod: Pod) -> bool:
 class Ranking:
     """The feasible nodes and their scores, updated for every copy of the pod that is placed.
 
+    They hold for the cluster of ``decision`` with the copies of ``take``, until ``follow`` moves them to a cluster with
+    these copies and other pods. A ranking that returned False once is of no use any more.
+
     rows: The feasible nodes that are scored, ascending.
     total: Their total scores.
 

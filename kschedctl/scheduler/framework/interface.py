@@ -227,7 +227,8 @@ class Plugin(ABC):
     def reach_of_pods(self, pod: Pod) -> Reach:
         """Return the extent to which results for copies of a pod change when any pod comes to a node or leaves it.
 
-        It is meant as in ``reach_of_copies``, which has less or the same reach.
+        Results and reach are meant as in ``reach_of_copies``. Override this method, and the other one only if copies
+        of the pod reach less far than other pods.
         """
         if self.reads is None or isinstance(self, _BINDING_CYCLE) or self.own_part(pod) is not None:
             return Reach.CLUSTER

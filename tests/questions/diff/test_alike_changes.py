@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kschedctl import Cordon, LabelNode, TaintNode
-from kschedctl.questions.diff import alike_pods, sides
-from kschedctl.questions.diff.alike_pods import AlikeChange, AlikeChanges
+from kschedctl.questions.diff import alike_changes, sides
+from kschedctl.questions.diff.alike_changes import AlikeChange, AlikeChanges
 from kschedctl.questions.diff.pod_change import Summary
 from kschedctl.questions.diff.sides import Key
 from kschedctl.questions.loading import loaded_cluster
@@ -68,7 +68,7 @@ def test_they_change_as_if_alone(edits: Sequence[Edit], n_pods: int, monkeypatch
     monkeypatch.setattr(AlikeChanges, "take", counted)
     together = loaded().diff(loaded(*edits), names)
     assert sum(taken) >= n_pods // 2
-    monkeypatch.setattr(alike_pods, "_MOST_CELLS", 3 * N_NODES)
+    monkeypatch.setattr(alike_changes, "_MOST_CELLS", 3 * N_NODES)
     assert loaded().diff(loaded(*edits), names) == together
     taken.clear()
     monkeypatch.setattr(sides, "_FEW_NODES", N_NODES + 1)
