@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kschedctl.common.arrays import Int64Array, Mask
 from kschedctl.questions.diff.answer import NodeChangeData, NodeOutcomeData
-from kschedctl.scheduler.cycle.node_columns import NodeColumns
+from kschedctl.scheduler.cycle.rescheduled import NodeColumns
 from kschedctl.scheduler.framework.status import Status
 
 #: The row of a node that a side lacks.

@@ -13,8 +13,7 @@ from kschedctl.objects.pod import Pod
 from kschedctl.questions.diff.answer import OutcomeData, SideData, SideOutcome
 from kschedctl.questions.provenance import PodSubject, envelope, provenance
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.node_columns import NodeColumns
-from kschedctl.scheduler.cycle.rescheduled import Rescheduled, RescheduledPods
+from kschedctl.scheduler.cycle.rescheduled import NodeColumns, Rescheduled, RescheduledPods
 from kschedctl.scheduler.devices.extended_resources import is_extended_claim
 from kschedctl.scheduler.framework.cycle_state import NotModelled
 from kschedctl.trials.completeness import Missing

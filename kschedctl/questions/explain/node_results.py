@@ -3,6 +3,7 @@
 Nodes with equal results share the parts of their data.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import repeat
@@ -38,7 +39,25 @@ _FEW: Final = 3
 class _ByNode(Sequence[N], TypedPart):
     """Results by node, which are encoded in another way than they are read."""
 
-    __slots__ = ()
+    @property
+    @abstractmethod
+    def nodes(self) -> tuple[N, ...]:
+        """The results, in the order of the nodes."""
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @overload
+    def __getitem__(self, at: int) -> N: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[N, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> N | tuple[N, ...]:
+        return self.nodes[at]
+
+    def __iter__(self) -> Iterator[N]:
+        return iter(self.nodes)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _ByNode | tuple) and tuple(self) == tuple(other)
@@ -46,34 +65,24 @@ class _ByNode(Sequence[N], TypedPart):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(tuple(self))
+        return repr(self.nodes)
 
 
 class FittingNodes(_ByNode[NodeData]):
     """The verdicts on the nodes of a cluster if no filter rejects them, which all answers for it share."""
 
     def __init__(self, names: Sequence[str], zones: Sequence[str]) -> None:
-        code = str(Code.SUCCESS)
-        self._nodes: Final = tuple(map(NodeData, names, zones, repeat(True), repeat(code), repeat(""), repeat(())))
+        self._names: Final = names
+        self._zones: Final = zones
 
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    @overload
-    def __getitem__(self, at: int) -> NodeData: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> tuple[NodeData, ...]: ...
-
-    def __getitem__(self, at: int | slice) -> NodeData | tuple[NodeData, ...]:
-        return self._nodes[at]
-
-    def __iter__(self) -> Iterator[NodeData]:
-        return iter(self._nodes)
+    @cached_property
+    def nodes(self) -> tuple[NodeData, ...]:
+        same = repeat(True), repeat(str(Code.SUCCESS)), repeat(""), repeat(())
+        return tuple(map(NodeData, self._names, self._zones, *same))
 
     @cached_property
     def _text(self) -> msgspec.Raw:
-        return msgspec.Raw(encoded_json(self._nodes))
+        return msgspec.Raw(encoded_json(self.nodes))
 
     def encodable(self) -> object:
         return self._text
@@ -163,24 +172,14 @@ class NodeScores(_ByNode[NodeScoreData]):
     def __len__(self) -> int:
         return len(self.names)
 
-    @overload
-    def __getitem__(self, at: int) -> NodeScoreData: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> tuple[NodeScoreData, ...]: ...
-
-    def __getitem__(self, at: int | slice) -> NodeScoreData | tuple[NodeScoreData, ...]:
-        if isinstance(at, slice):
-            return self._nodes[at]
-        return NodeScoreData(self.names[at], self._totals[at], self._distinct[self._number[at]])
-
-    def __iter__(self) -> Iterator[NodeScoreData]:
-        return iter(self._nodes)
-
     @cached_property
-    def _nodes(self) -> tuple[NodeScoreData, ...]:
+    def nodes(self) -> tuple[NodeScoreData, ...]:
         plugins = map(self._distinct.__getitem__, self._number)
         return tuple(map(NodeScoreData, self.names, self._totals, plugins))
+
+    def at(self, position: int) -> NodeScoreData:
+        """Return the scores of one node, without those of the others."""
+        return NodeScoreData(self.names[position], self._totals[position], self._distinct[self._number[position]])
 
     def encodable(self) -> object:
         """Return the scores with those by plugin as JSON, which is written once for all nodes that share them."""
@@ -230,7 +229,7 @@ def _lead(nodes: NodeScores, totals: Int64Array) -> LeadData | None:
     steps = (np.flatnonzero(np.diff(totals)) + 1).tolist()
     if not steps:
         return None
-    best, second = nodes[0], nodes[steps[0]]
+    best, second = nodes.at(0), nodes.at(steps[0])
     over = nodes.names[steps[0] : steps[1] if len(steps) > 1 else None]
     apart = {name: own.weighted - second.plugins[name].weighted for name, own in best.plugins.items()}
     return LeadData(tuple(over), best.total - second.total, {name: n for name, n in apart.items() if n})

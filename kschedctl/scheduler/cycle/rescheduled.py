@@ -7,6 +7,7 @@ that differ in one node each. Only the other plugins run for each pod.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -17,7 +18,6 @@ from kschedctl.common.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.objects.pod import Pod
 from kschedctl.scheduler.cycle.cycle import schedule_pod
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.node_columns import NodeColumns
 from kschedctl.scheduler.cycle.ranking import SEARCH_POINTS, is_scaled
 from kschedctl.scheduler.framework.cycle_state import CycleState, NotModelled
 from kschedctl.scheduler.framework.dependencies import Reach
@@ -29,6 +29,51 @@ from kschedctl.scheduler.framework.scoring import Scores, normalized_scores, run
 from kschedctl.scheduler.framework.status import Code, Rejections, Status
 
 _ALL_NODES: Final = PreFilterOutcome(Status())
+
+
+@dataclass(frozen=True, slots=True)
+class NodeColumns:
+    """The verdicts on the nodes of a cluster for some pods: arrays of shape (n_pods, n_nodes)."""
+
+    names: tuple[str, ...]
+    #: True for nodes that the pod fits on.
+    fits: Mask
+    #: The index of each node's status in ``statuses``.
+    said: Int64Array
+    #: The statuses at which kube-scheduler stops.
+    statuses: tuple[Status, ...]
+    #: True for nodes that have scores.
+    scored: Mask
+    #: The total scores; 0 for nodes without scores.
+    total: Int64Array
+    #: Per plugin the normalized score times the weight; shape (1, n_nodes) if it is the same for all pods.
+    weighted: Mapping[str, Int64Array]
+
+    @classmethod
+    def of(cls, decision: Decision) -> "NodeColumns | None":
+        """Return the verdicts for the pod of a decision; ``None`` if the cycle ended before the filters."""
+        if decision.statuses is None:
+            return None
+        said, statuses = decision.statuses.distinct()
+        n_nodes = len(decision.cluster.nodes)
+        scored, total = np.zeros((1, n_nodes), dtype=np.bool_), np.zeros((1, n_nodes), dtype=np.int64)
+        weighted: dict[str, Int64Array] = {}
+        scores = decision.scores
+        if scores is not None:
+            scored[0, scores.rows] = True
+            total[0, scores.rows] = scores.total
+            for plugin, normalized in scores.normalized.items():
+                weighted[plugin] = np.zeros((1, n_nodes), dtype=np.int64)
+                weighted[plugin][0, scores.rows] = normalized * scores.weights[plugin]
+        fits = decision.statuses.code == 0
+        return cls(decision.cluster.nodes.names, fits[None], said[None], statuses, scored, total, weighted)
+
+    @property
+    def best(self) -> Mask:
+        """True for the nodes with the highest total score of those that have scores."""
+        total = np.where(self.scored, self.total, np.iinfo(np.int64).min)
+        best: Mask = self.scored & (total == total.max(axis=1, keepdims=True))
+        return best
 
 
 class _Results(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ from kschedctl.questions.loading import loaded_cluster
 from kschedctl.questions.provenance import Provenance, envelope
 from kschedctl.questions.scheduling_cluster import SchedulingCluster
 from kschedctl.scheduler.cycle.decision import Decision
-from kschedctl.scheduler.cycle.node_columns import NodeColumns
+from kschedctl.scheduler.cycle.rescheduled import NodeColumns
 from kschedctl.sources.snapshot.load import Snapshot
 from tests.answer_schema import validate
 from tests.builders import decide, make_cluster, make_node, make_pod

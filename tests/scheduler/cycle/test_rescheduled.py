@@ -13,8 +13,7 @@ from kschedctl.objects.meta import ApiObject
 from kschedctl.objects.pod import Pod
 from kschedctl.objects.releases.release import RELEASES
 from kschedctl.scheduler.cycle.cycle import schedule_pod
-from kschedctl.scheduler.cycle.node_columns import NodeColumns
-from kschedctl.scheduler.cycle.rescheduled import RescheduledPods
+from kschedctl.scheduler.cycle.rescheduled import NodeColumns, RescheduledPods
 from kschedctl.scheduler.cycle.scheduler import Scheduler
 from kschedctl.scheduler.framework.config.load import load_configuration
 from kschedctl.scheduler.framework.interface import PreEnqueuePlugin
